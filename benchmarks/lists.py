@@ -33,7 +33,7 @@ from report import report
 import teaser
 from teaser import Dataset, Teaser
 from teaser.baselines import EASE
-from teaser.evaluate.recipe import RECIPES
+from teaser.evaluate.choose import RECIPES
 
 K = 20
 CALL = 10_000

@@ -13,7 +13,7 @@ from conftest import RULES, small_tables
 import teaser
 from teaser import Dataset, Teaser, artifact
 from teaser.data.partitions import write_partitions
-from teaser.evaluate.recipe import RECIPES
+from teaser.evaluate.choose import RECIPES
 from teaser.model import estimate as module
 from teaser.testing import example_dataset
 

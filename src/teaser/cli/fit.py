@@ -34,9 +34,7 @@ from teaser.cli.output import (
 )
 from teaser.data.dataset import Dataset
 from teaser.errors import ArtifactError, ResourceError, counted
-from teaser.evaluate.choose import run_plan
-from teaser.evaluate.plan import make_plan
-from teaser.evaluate.recipe import AS_GIVEN, AUTO
+from teaser.evaluate.choose import AS_GIVEN, AUTO, make_plan, run_plan
 from teaser.model import load
 from teaser.model.build import placed
 from teaser.model.extensions.groups import Groups

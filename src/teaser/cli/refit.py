@@ -14,11 +14,17 @@ from teaser.cli.output import err, out, print_json, print_lines, progress_bar
 from teaser.cli.serve import Database, check_packages
 from teaser.data.dataset import Dataset
 from teaser.errors import counted
-from teaser.evaluate.refit.gate import MARGIN, GateLimits
-from teaser.evaluate.refit.history import KEEP, REFUSED, Entry, History
-from teaser.evaluate.refit.refit import RefitOptions
-from teaser.evaluate.refit.refit import refit as make_next
-from teaser.evaluate.refit.site_interactions import MIN_VIEWS, SiteInteractions, gather, no_views
+from teaser.evaluate.model_history import KEEP, REFUSED, Entry, ModelHistory
+from teaser.evaluate.refit import (
+    MARGIN,
+    MIN_VIEWS,
+    GateLimits,
+    RefitOptions,
+    SiteInteractions,
+    gather,
+    no_views,
+)
+from teaser.evaluate.refit import refit as make_next
 from teaser.files import say_bytes
 from teaser.model import load
 from teaser.model.teaser import Teaser
@@ -91,7 +97,7 @@ def models(
     as_json: AsJson = False,
 ) -> None:
     """List the models of a folder, or bring an earlier one back."""
-    history = History(model)
+    history = ModelHistory(model)
     if rollback is not None:
         entry = history.roll_back(rollback)
         print_lines([f"Model {entry.number} is in {model}; a server notices it within a second."])
@@ -144,7 +150,7 @@ def _verdict(model: Path, entry: Entry) -> list[str]:
     return [f"Model {entry.number} is in {model} ({entry.verdict}).", *why, back]
 
 
-def _table(history: History, entries: list[Entry], served: Sequence[int]) -> Table:
+def _table(history: ModelHistory, entries: list[Entry], served: Sequence[int]) -> Table:
     table = Table(box=None, padding=(0, 1), pad_edge=False)
     for name in ("", "made at, UTC", "verdict", "users", "items", "tags", "nDCG@100", "bytes", ""):
         table.add_column(name, justify="left" if name in ("made at, UTC", "verdict") else "right")

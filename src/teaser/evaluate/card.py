@@ -14,7 +14,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.tags import DISCOVERED
 from teaser.errors import counted
 from teaser.evaluate.check import Check, check_model
-from teaser.evaluate.recipe import RECIPES
+from teaser.evaluate.choose import RECIPES
 from teaser.explain import PARTS
 from teaser.model.base import plain_parameters
 from teaser.model.extensions.remainder import without_neighbours

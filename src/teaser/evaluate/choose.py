@@ -1,17 +1,87 @@
-"""Fit a model whose recipe is chosen on held-out users."""
+"""Fit a model whose recipe is chosen on held-out users: the recipes, the plan, the trials."""
 
+import json
+import logging
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from teaser.data.dataset import Dataset
-from teaser.evaluate.plan import FitPlan, make_plan
-from teaser.evaluate.recipe import AUTO
-from teaser.evaluate.search import Search
+from teaser.data.partitions import Interactions
+from teaser.data.split import Split, as_generator, split
+from teaser.errors import (
+    ConvergenceWarning,
+    ParameterError,
+    ResourceError,
+    RuleError,
+    TeaserError,
+    closest,
+)
+from teaser.evaluate.protocol import evaluate
+from teaser.model.base import Model, plain_parameters
+from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.neighbour_ease import NeighbourEASE
+from teaser.model.baselines.popularity import Popularity
+from teaser.model.extensions.discovered import DiscoveredTags
 from teaser.model.extensions.groups import Groups
-from teaser.model.solve import share_solved
+from teaser.model.extensions.remainder import Remainder
+from teaser.model.extensions.weights import Weights
+from teaser.model.recipe import Recipe, Trial, best_trial, percent
+from teaser.model.shared_fit import SharedFits
+from teaser.model.solve import coarse_tol, share_solved
+from teaser.model.tables import check_tagged
 from teaser.model.teaser import Teaser
 from teaser.progress import Update, progress_bar
+
+log = logging.getLogger("teaser")
+
+METRIC = "ndcg@100"
+# General appeal says what popularity would: its own column is held back.
+_WEIGHTS = Weights(popularity_scale=0.5)
+# What each recipe has beyond the paper's model, the most readable first.
+RECIPES: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "weighted": {"weights": _WEIGHTS},
+    "discovered": {"weights": _WEIGHTS, "discovered": DiscoveredTags()},
+    "neighbours": {
+        "weights": _WEIGHTS,
+        "discovered": DiscoveredTags(),
+        "remainder": Remainder(),
+    },
+}
+AUTO = "auto"
+# Chosen where the penalties were given: no recipe, the options alone.
+AS_GIVEN = "as given"
+PENALTIES = ("l2_weights", "l2_encoder")
+# The most readable recipe that is at most so much less accurate than the best is chosen.
+TOLERANCE = 0.02
+# Penalties to try, as l2_encoder, and for neighbours (remainder.l2, neighbours) on one encoder.
+# benchmarks/choose.py says what they cost and reach.
+_ENCODER = (300.0, 3000.0)
+# The first two say on which side the others are worth a trial.
+_REMAINDER = ((50.0, 100), (200.0, 100), (15.0, 20), (1000.0, 100))
+
+# Held-out users: a tenth of those with enough interactions, within these limits.
+MIN_INTERACTIONS = 5
+SHARE_HELD_OUT = 0.1
+LEAST_USERS, MOST_USERS = 50, 1000
+# With fewer users that have enough interactions, nothing is tried.
+ENOUGH_USERS = 4 * LEAST_USERS
+# The recipe where nothing can be tried: with few users, and with interactions in partitions.
+# With few users the paper's model leaves nearly all of a score to general appeal.
+FEW_DEFAULT = "discovered"
+PARTITIONS_DEFAULT = ("discovered", "weighted", "paper")
+# The shares of parts are measured on so many held-out users.
+PARTS_USERS = 200
+# Above so many items, EASE on neighbours is the yardstick: EASE inverts an items x items array.
+EASE_ITEMS = 10_000
+
+_NO_TAGS = "the data set has no declared tags"
 
 
 def fit(
@@ -61,6 +131,239 @@ def fit(
         return run_plan(plan, start=start, previous=previous, callback=callback or update)
 
 
+def check_recipe(name: object) -> str:
+    """Return the name of a recipe; raise `ParameterError` for any other."""
+    known = (AUTO, *RECIPES)
+    if not isinstance(name, str) or name not in known:
+        raise ParameterError(
+            f"Unknown recipe {name!r}. Known: {', '.join(known)}.{closest(str(name), known)}"
+        )
+    return name
+
+
+def candidates(name: str, mean_count: float, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the hyper-parameters that a recipe tries; given ones stay as they are.
+
+    Parameters
+    ----------
+    mean_count
+        The mean number of users of an item: l2_weights is near to it at its best.
+    given
+        Hyper-parameters that the caller fixed.
+    """
+    own = dict(RECIPES[name])
+    if name == "paper":  # its defaults are within 2 % of the best on every study
+        return [own | given]
+    l1 = float(f"{min(300.0, max(5.0, mean_count)):.2g}")
+    tried = [own | {"l2_weights": l1, "l2_encoder": l2} for l2 in _ENCODER]
+    if name == "neighbours" and "remainder" not in given:
+        kinds = [Remainder(l2=l2, neighbours=m) for l2, m in _REMAINDER]
+        return [tried[-1] | {"remainder": kind} | given for kind in kinds]
+    first, *others = (one | given for one in tried)
+    return [first, *(one for one in others if one != first)]
+
+
+def default_parameters(name: str, mean_count: float, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the hyper-parameters of a recipe where nothing can be tried."""
+    found = candidates(name, mean_count, given)
+    return found[len(found) // 2]
+
+
+def is_worth_trying(parameters: Mapping[str, Any], tried: Iterable[Trial]) -> bool:
+    """Return whether a penalty on the remainder lies where accuracy was still rising.
+
+    Parameters
+    ----------
+    tried
+        The trials of the same recipe before.
+    """
+    found = {t.parameters["remainder"]["l2"]: t.ndcg for t in tried if t.ndcg is not None}
+    if len(found) < 2:
+        return True
+    best, l2 = max(found, key=lambda each: found[each]), parameters["remainder"].l2
+    beyond: bool = l2 > max(found) if best == max(found) else best == min(found) and l2 < best
+    return beyond
+
+
+def choose(trials: Iterable[Trial]) -> Trial:
+    """Return the best trial of the most readable recipe within 2 % of the best of all."""
+    measured = [t for t in trials if t.name in RECIPES and t.ndcg is not None]
+    best = max(t.ndcg or 0.0 for t in measured)
+    near = [t for t in measured if (t.ndcg or 0.0) >= (1 - TOLERANCE) * best]
+    first = min(near, key=lambda t: list(RECIPES).index(t.name))
+    return max((t for t in near if t.name == first.name), key=lambda t: t.ndcg or 0.0)
+
+
+def explain_choice(recipe: Recipe) -> str:
+    """Return why a recipe was chosen, by the shares of the yardstick that were reached."""
+    given = any("discovered" in t.parameters for t in recipe.tried if t.name == "paper")
+    declared = "declared and given discovered tags" if given else "declared tags alone"
+    kinds = {
+        declared: ("paper", "weighted"),
+        "discovered tags": ("discovered",),
+        "neighbours": ("neighbours",),
+    }
+    parts: list[str] = []
+    before = 0.0
+    for named, names in kinds.items():
+        trial = best_trial(t for t in recipe.tried if t.name in names and t.share is not None)
+        if trial is None or trial.share is None:
+            continue
+        reached = percent(trial.share)
+        if not parts:
+            parts.append(f"{named} reach {reached} of {recipe.yardstick} here")
+        elif trial.share > before:
+            parts.append(f"{named} bring it to {reached}")
+        else:
+            parts.append(f"with {named} it is {reached}")
+        before = trial.share
+    measured = {t.name for t in recipe.tried if t.name in RECIPES and t.ndcg is not None}
+    last = f"{recipe.chosen} is the most readable within {percent(TOLERANCE)} of the best"
+    if len(measured) == 1:
+        last = f"{recipe.chosen} is the only recipe that was tried"
+    sentences = [text for text in ("; ".join(parts), last) if text]
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
+
+
+@dataclass(frozen=True, eq=False)
+class FitPlan:
+    """What a fit is going to do.
+
+    Attributes
+    ----------
+    parameters
+        The hyper-parameters to try, by recipe.
+    left_out
+        Why recipes are not tried, by name.
+    split
+        Users to learn from and users to choose with; None where nothing is tried.
+    stated
+        Where nothing is tried, the recipe and why.
+    """
+
+    dataset: Dataset
+    given: dict[str, Any]
+    parameters: Mapping[str, list[dict[str, Any]]]
+    stated: Recipe
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    split: Split | None = None
+    seed: int = 0
+
+    @property
+    def n_trials(self) -> int:
+        """How many models are going to be tried, with those to compare with."""
+        return 0 if self.split is None else 2 + sum(map(len, self.parameters.values()))
+
+    def model(self) -> Teaser:
+        """Return the model that is fitted where nothing is tried, else the largest of them."""
+        return Teaser(**list(self.parameters.values())[-1][-1])
+
+
+def make_plan(
+    dataset: Dataset, *, recipe: str = AUTO, rng: int | np.random.Generator = 0, **given: Any
+) -> FitPlan:
+    """Return what `fit` will do with a data set; bad parameters are refused here.
+
+    For the parameters see `fit`.
+    """
+    name = check_recipe(recipe)
+    given = {"rng": rng, **given}
+    _check_given(dataset, name, given)
+    mean_count = float(dataset.item_counts.mean()) if dataset.n_items else 0.0
+    if any(penalty in given for penalty in PENALTIES):
+        chosen, why = (AS_GIVEN if name == AUTO else name), "The penalties were given."
+    elif name == "paper":
+        chosen, why = name, "The paper's model was asked for."
+    elif isinstance(dataset.X, Interactions):
+        chosen = name if name != AUTO else _default_of_partitions(dataset, mean_count, given)
+        why = f"Interactions in partitions cannot be split; using {chosen!r}."
+    else:
+        able = int((np.diff(dataset.X.indptr) >= MIN_INTERACTIONS).sum())
+        if able >= ENOUGH_USERS:
+            return _plan_trials(dataset, name, given, mean_count, able)
+        chosen = FEW_DEFAULT if name == AUTO else name
+        why = (
+            f"Too few users to compare recipes; using {chosen!r}. {able:,} users have "
+            f"{MIN_INTERACTIONS} interactions or more, and {ENOUGH_USERS} are needed."
+        )
+    own = dict(given) if chosen == AS_GIVEN else default_parameters(chosen, mean_count, given)
+    why = f"{why} Nothing was tried."
+    return FitPlan(dataset, given, {chosen: [own]}, Recipe((), chosen, why))
+
+
+def _check_given(dataset: Dataset, name: str, given: dict[str, Any]) -> None:
+    known = Teaser().parameters()
+    for parameter in given:
+        if parameter not in known:
+            raise ParameterError(
+                f"Teaser has no parameter {parameter!r}. Known: {', '.join(known)}."
+                f"{closest(parameter, known)}"
+            )
+    check_tagged(dataset)
+    is_made = not isinstance(given.get("gram", "auto"), str)
+    if is_made and name == AUTO and not set(PENALTIES) & set(given):
+        raise ParameterError(
+            "A Gram that was made before cannot be used to choose a recipe: it is of all users. "
+            "Leave gram out, or name a recipe and penalties."
+        )
+    Teaser(**given).estimate(dataset)  # refuses bad parameters
+
+
+def _default_of_partitions(dataset: Dataset, mean_count: float, given: dict[str, Any]) -> str:
+    """Return the first default that fits into the memory, or the last."""
+    for name in PARTITIONS_DEFAULT:
+        if _shortage(dataset, default_parameters(name, mean_count, given)) is None:
+            return name
+    return PARTITIONS_DEFAULT[-1]
+
+
+def _plan_trials(
+    dataset: Dataset, name: str, given: dict[str, Any], mean_count: float, able: int
+) -> FitPlan:
+    parameters: dict[str, list[dict[str, Any]]] = {}
+    left_out: dict[str, str] = {}
+    for one in RECIPES if name == AUTO else (name,):
+        tried = candidates(one, mean_count, given)
+        short = _shortage(dataset, tried[-1])
+        if any(tried == others for others in parameters.values()):
+            left_out[one] = "it is the same as another with the options that were given"
+        elif dataset.n_tags == 0 and tried[-1].get("discovered") is None:
+            left_out[one] = _NO_TAGS
+        elif short is not None:
+            left_out[one] = short
+        else:
+            parameters[one] = tried
+    if not parameters and set(left_out.values()) == {_NO_TAGS}:
+        raise ParameterError(
+            f"The recipe {name} needs declared tags, and the data set has none. "
+            "Use recipe='discovered' or recipe='neighbours', or add rules."
+        )
+    if not parameters:
+        reasons = "; ".join(f"{one}: {why}" for one, why in left_out.items())
+        raise ResourceError(
+            f"No recipe can be fitted. {reasons}. Use fewer tags, gram='sparse', or a larger "
+            "machine."
+        )
+    generator = as_generator(given["rng"])
+    n_users = min(MOST_USERS, max(LEAST_USERS, int(SHARE_HELD_OUT * able)))
+    parts = split(
+        dataset,
+        n_validation=n_users,
+        n_test=0,
+        min_interactions=MIN_INTERACTIONS,
+        rng=generator,
+    )
+    # Trials share what does not change, so that they need one seed.
+    seed = given["rng"]
+    seed = int(generator.integers(2**31)) if isinstance(seed, np.random.Generator) else int(seed)
+    return FitPlan(dataset, given, parameters, Recipe((), name, ""), left_out, parts, seed)
+
+
+def _shortage(dataset: Dataset, parameters: Mapping[str, Any]) -> str | None:
+    """Return why a fit does not fit into the memory, before anything large is allocated."""
+    return Teaser(**parameters).estimate(dataset).shortage()
+
+
 def run_plan(
     plan: FitPlan,
     *,
@@ -75,18 +378,148 @@ def run_plan(
     if plan.split is None:
         model, found = plan.model(), plan.stated
     else:
-        model, found, start = Search(plan, report, previous).run(start)
-    said = f"fitting {found.chosen} to all users"
-    report(said, plan.done)
-
-    done = plan.done
+        model, found, start = _Trials(plan, plan.split, report, previous).run(start)
+    text = f"fitting {found.chosen} to all users"
+    before = done = plan.n_trials / (plan.n_trials + 2)
+    report(text, before)
 
     def residual(iteration: int, size: float) -> None:
         nonlocal done
-        done = max(done, plan.done + (1 - plan.done) * share_solved(size, model.tol))
-        report(f"{said}: iteration {iteration}, residual {size:.1e}", done)
+        done = max(done, before + (1 - before) * share_solved(size, model.tol))
+        report(f"{text}: iteration {iteration}, residual {size:.1e}", done)
 
     model.fit(plan.dataset, start=start, previous=previous, callback=residual)
     model.recipe_ = found
     report("done", 1.0)
     return model
+
+
+@dataclass(eq=False)
+class _Trials:
+    """The trials of a plan, in the order of the recipes."""
+
+    plan: FitPlan
+    parts: Split
+    report: Update
+    previous: Groups | None
+    trials: list[Trial] = field(default_factory=list)
+    # Models that may be chosen still, by the place of their trial.
+    models: dict[int, Teaser] = field(default_factory=dict)
+
+    def run(self, start: Teaser | None) -> tuple[Teaser, Recipe, Teaser | None]:
+        """Return the model to fit to all users, the record, and a model to begin from."""
+        shared = SharedFits(self.parts.training, previous=self.previous)
+        highest, yardstick = self._try_yardstick(shared)
+        for name, tried in self.plan.parameters.items():
+            varied = len({str(each.get("remainder")) for each in tried}) > 1
+            for parameters in tried:
+                before = [trial for trial in self.trials if trial.name == name]
+                if not varied or is_worth_trying(parameters, before):
+                    self._try_recipe(shared, name, parameters, highest)
+        self.trials += [Trial(name, reason=why) for name, why in self.plan.left_out.items()]
+        shared.clear()
+        if not any(t.name in RECIPES and t.ndcg is not None for t in self.trials):
+            reasons = "; ".join(f"{t.name}: {t.reason}" for t in self.trials if t.reason)
+            raise ResourceError(f"No recipe could be fitted. {reasons}")
+        best = choose(self.trials)
+        n_users = self.parts.validation.n_users
+        found = Recipe(tuple(self.trials), best.name, "", n_users, yardstick)
+        found = replace(found, why=explain_choice(found))
+        coarse, default = self.models[self.trials.index(best)], Teaser().parameters()
+        # The final fit is more exact than the trials.
+        own = {name: self.plan.given.get(name, default[name]) for name in ("tol", "gram", "rng")}
+        model = Teaser(**{**coarse.parameters(), **own})
+        return model, found, coarse if start is None else start
+
+    def _try_yardstick(self, shared: SharedFits) -> tuple[float | None, str]:
+        """Measure popularity and the yardstick; return the nDCG of the latter and its name."""
+        training, dtype = self.parts.training, self.plan.given.get("dtype", "float32")
+        self._measure("Popularity", lambda: Popularity().fit(training))
+        l2 = max(5 * float(training.item_counts.mean()), 50.0)
+        is_large = self.plan.dataset.n_items > EASE_ITEMS
+        yardstick: Model = (
+            NeighbourEASE(dtype=dtype) if is_large else EASE(l2_weights=l2, dtype=dtype)
+        )
+        name = type(yardstick).__name__
+        self._measure(name, lambda: shared.fit(yardstick))
+        highest = self.trials[-1].ndcg
+        self.trials = [_with_share(trial, highest) for trial in self.trials]
+        return highest, name
+
+    def _try_recipe(
+        self, shared: SharedFits, name: str, parameters: Mapping[str, Any], highest: float | None
+    ) -> None:
+        """Fit and measure one trial of a recipe."""
+        coarse = coarse_tol(parameters.get("tol", 0.0), parameters.get("solver", "cg"))
+        model = Teaser(**{**parameters, "tol": coarse, "rng": self.plan.seed})
+        self._measure(name, lambda: shared.fit(model), shown_parameters(model))
+        self.trials[-1] = _with_share(self.trials[-1], highest)
+        if self.trials[-1].ndcg is None:
+            return
+        self.models[len(self.trials) - 1] = model
+        # Only what may still be chosen is held: encoders may be large.
+        best = best_trial(t for t in self.trials if t.name in RECIPES)
+        limit = (1 - TOLERANCE) * (best.ndcg or 0.0) if best is not None else 0.0
+        for place in list(self.models):
+            trial = self.trials[place]
+            same = best_trial(t for t in self.trials if t.name == trial.name)
+            if (trial.ndcg or 0.0) < limit or trial is not same:
+                del self.models[place]
+
+    def _measure(
+        self, name: str, make: Callable[[], Model], shown: Mapping[str, Any] | None = None
+    ) -> None:
+        """Fit a model and append its trial, or why there is none."""
+        shown = {} if shown is None else shown
+        penalties = {n: shown[n] for n in PENALTIES if n in shown}
+        if shown.get("remainder") is not None:
+            penalties["remainder"] = shown["remainder"]["l2"]
+        text = ", ".join(f"{key} {value:g}" for key, value in penalties.items())
+        doing = f"trying {name}{f' ({text})' if text else ''}"
+        self.report(doing, len(self.trials) / (self.plan.n_trials + 2))
+        began = time.perf_counter()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model = make()
+            trial = _evaluate(name, model, self.parts, shown)
+        except RuleError:  # the owner's file of groups: no recipe would do better
+            raise
+        except (TeaserError, MemoryError) as error:
+            log.warning("%s is left out: %s", name, error)
+            trial = Trial(name, shown, reason=str(error) or "out of memory")
+        self.trials.append(replace(trial, seconds=time.perf_counter() - began))
+
+
+def shown_parameters(model: Teaser) -> dict[str, Any]:
+    """Return the hyper-parameters that tell trials apart, as plain values."""
+    plain, default = plain_parameters(model.parameters()), plain_parameters(Teaser().parameters())
+    machine = ("tol", "rng", "gram", "max_iter", "device")
+    kept = {
+        name: value
+        for name, value in plain.items()
+        if name in PENALTIES or (name not in machine and value != default[name])
+    }
+    found: dict[str, Any] = json.loads(json.dumps(kept))  # as a saved model will have it
+    return found
+
+
+def _evaluate(name: str, model: Model, parts: Split, shown: Mapping[str, Any]) -> Trial:
+    fold = parts.validation
+    found = evaluate(model, fold, metrics=[METRIC], name=name)
+    shares: dict[str, float] = {}
+    if isinstance(model, Teaser):
+        some = slice(0, PARTS_USERS)
+        known = fold.user_features if model.user_tags_ else None
+        about = None if known is None else known[some]
+        shares = model.list_shares(fold.history[some], found.lists[some], about=about)
+    reached = found.summary()[METRIC]
+    error = float(reached.error) if math.isfinite(reached.error) else None
+    return Trial(name, shown, float(reached.mean), None, shares, error=error)
+
+
+def _with_share(trial: Trial, highest: float | None) -> Trial:
+    """Return a trial with its share of the yardstick's nDCG."""
+    if not highest or trial.ndcg is None:
+        return trial
+    return replace(trial, share=trial.ndcg / highest)

@@ -13,7 +13,7 @@ import numpy as np
 from teaser.data.dataset import Dataset
 from teaser.data.split import TEST_FROM, VALIDATION_FROM, split_time
 from teaser.errors import DataError, ParameterError, closest, counted
-from teaser.evaluate.recipe import candidates
+from teaser.evaluate.choose import candidates
 from teaser.evaluate.study.plan import SPLITS, Study
 from teaser.evaluate.study.results import write_text
 from teaser.files import memory_of_machine, say_bytes

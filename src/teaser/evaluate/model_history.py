@@ -69,7 +69,7 @@ class Entry:
     report: Mapping[str, Any] = field(default_factory=dict)
 
 
-class History:
+class ModelHistory:
     """The history of the model in a folder.
 
     Parameters
@@ -131,13 +131,13 @@ class History:
         same = [each for each in self.entries() if each.checksum == checksum]
         return same[-1] if same else None
 
-    def model_of(self, entry: Entry) -> Path:
+    def model_folder(self, entry: Entry) -> Path:
         """Return where the copy of a model is, whether it is kept or not."""
         return self._place(entry) / _MODEL
 
     def is_kept(self, entry: Entry) -> bool:
         """Return whether there is a copy of a model still."""
-        return (self.model_of(entry) / artifact.MANIFEST).is_file()
+        return (self.model_folder(entry) / artifact.MANIFEST).is_file()
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
@@ -171,7 +171,7 @@ class History:
         if served is not None and self.is_kept(served):
             return
         try:
-            facts = facts_of(load(self.model, Teaser), self.model)
+            facts = model_facts(load(self.model, Teaser), self.model)
         except ArtifactError:
             return
         with self.draft() as draft:
@@ -185,7 +185,7 @@ class History:
             raise ParameterError(
                 f"Model {entry.number} is not kept any more. Kept: {', '.join(kept) or 'none'}."
             )
-        artifact.copy(self.model_of(entry), self.model)
+        artifact.copy(self.model_folder(entry), self.model)
 
     def roll_back(self, number: int) -> Entry:
         """Bring a model back into the folder; the one that is there stays in the history."""
@@ -208,14 +208,14 @@ class History:
         kept |= set() if served is None else {served.number}
         for each in entries:
             if each.number not in kept and self.is_kept(each):
-                self._remove(self.model_of(each))
+                self._remove(self.model_folder(each))
         for each in entries[:-_MOST_ENTRIES]:
             if each.number not in kept:
                 self._remove(self._place(each))
 
     def disk_bytes(self) -> int:
         """Return what the copies of models take on disk."""
-        kept = (self.model_of(each) for each in self.entries() if self.is_kept(each))
+        kept = (self.model_folder(each) for each in self.entries() if self.is_kept(each))
         return sum(map(artifact.saved_bytes, kept))
 
     def _place(self, entry: Entry) -> Path:
@@ -228,7 +228,7 @@ class History:
         shutil.rmtree(away, ignore_errors=True)
 
 
-def facts_of(model: Teaser, folder: Path) -> dict[str, int]:
+def model_facts(model: Teaser, folder: Path) -> dict[str, int]:
     """Return the numbers that are known of every model."""
     size = artifact.saved_bytes(folder)
     return {"items": len(model.items_), "tags": len(model.tags_), "bytes": size}

@@ -7,10 +7,10 @@ import pytest
 
 from teaser import Teaser, artifact, load
 from teaser.errors import ArtifactError, ParameterError
-from teaser.evaluate.refit.history import ACCEPTED, REFUSED, Entry, History
+from teaser.evaluate.model_history import ACCEPTED, REFUSED, Entry, ModelHistory
 
 
-def added(history: History, model: Teaser, verdict: str = ACCEPTED) -> Entry:
+def added(history: ModelHistory, model: Teaser, verdict: str = ACCEPTED) -> Entry:
     """Add a model that differs from all others by its seed."""
     model.rng = len(history.entries()) + 1
     with history.draft() as draft:
@@ -19,12 +19,19 @@ def added(history: History, model: Teaser, verdict: str = ACCEPTED) -> Entry:
 
 
 @pytest.fixture
+def folder(model: Teaser, tmp_path: Path) -> Path:
+    place = tmp_path / "model"
+    model.save(place)
+    return place
+
+
+@pytest.fixture
 def copy(folder: Path) -> Teaser:
     return load(folder, Teaser)
 
 
 def test_the_present_model_is_kept_once_and_can_be_brought_back(folder: Path, copy: Teaser) -> None:
-    history, first = History(folder), artifact.read_manifest(folder)
+    history, first = ModelHistory(folder), artifact.read_manifest(folder)
     assert (history.entries(), history.served()) == ([], None)
     with history.locked():
         history.add_present()
@@ -46,7 +53,7 @@ def test_the_present_model_is_kept_once_and_can_be_brought_back(folder: Path, co
 def test_a_model_that_was_saved_by_hand_is_kept_before_a_rollback(
     folder: Path, copy: Teaser
 ) -> None:
-    history = History(folder)
+    history = ModelHistory(folder)
     with history.locked():
         history.add_present()
     copy.rng = 99
@@ -59,7 +66,7 @@ def test_a_model_that_was_saved_by_hand_is_kept_before_a_rollback(
 
 
 def test_a_damaged_model_can_be_replaced_by_an_earlier_one(folder: Path) -> None:
-    history = History(folder)
+    history = ModelHistory(folder)
     with history.locked():
         history.add_present()
     path = next(folder.glob("*.safetensors"))
@@ -71,7 +78,7 @@ def test_a_damaged_model_can_be_replaced_by_an_earlier_one(folder: Path) -> None
 def test_the_last_models_are_kept_with_the_served_and_the_last_refused(
     folder: Path, copy: Teaser
 ) -> None:
-    history = History(folder)
+    history = ModelHistory(folder)
     with history.locked():
         history.add_present()
         for verdict in (ACCEPTED, REFUSED, ACCEPTED, REFUSED, ACCEPTED):
@@ -88,16 +95,16 @@ def test_the_last_models_are_kept_with_the_served_and_the_last_refused(
 
 
 def test_only_one_works_on_a_history(folder: Path) -> None:
-    history = History(folder)
+    history = ModelHistory(folder)
     with history.locked():
         history.add_present()
         with pytest.raises(ArtifactError, match="Another refit or rollback"):
-            History(folder).roll_back(1)
+            ModelHistory(folder).roll_back(1)
     history.roll_back(1)
 
 
 def test_what_was_left_unfinished_is_removed_and_not_listed(folder: Path, copy: Teaser) -> None:
-    history = History(folder)
+    history = ModelHistory(folder)
     with history.locked():
         history.add_present()
     left = history.folder / ".unfinished-x"
@@ -108,7 +115,7 @@ def test_what_was_left_unfinished_is_removed_and_not_listed(folder: Path, copy: 
 
 
 def test_a_damaged_entry_is_named(folder: Path) -> None:
-    history = History(folder)
+    history = ModelHistory(folder)
     with history.locked():
         history.add_present()
     (history.folder / "0001" / "entry.json").write_text("{")

@@ -1,5 +1,6 @@
-"""A fit that chooses: what it tries and on whom, what it keeps, and where it cannot choose."""
+"""A fit that chooses: what each recipe tries, the choice, what is refused, what is kept."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,18 +9,227 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from choose_data import record_of
 from conftest import RULES, small_tables
 
 import teaser
 from teaser import Dataset, Teaser
 from teaser.data.partitions import write_partitions
-from teaser.evaluate.plan import make_plan
+from teaser.errors import ParameterError, ResourceError, SolverError
+from teaser.evaluate import Recipe, Trial
+from teaser.evaluate import choose as module
+from teaser.evaluate.choose import (
+    RECIPES,
+    candidates,
+    check_recipe,
+    choose,
+    default_parameters,
+    explain_choice,
+    is_worth_trying,
+    make_plan,
+    run_plan,
+    shown_parameters,
+)
 from teaser.evaluate.protocol import evaluate
-from teaser.evaluate.recipe import RECIPES, choose
-from teaser.evaluate.search import shown_parameters
 from teaser.extensions import DiscoveredTags, Remainder, Weights
+from teaser.model import estimate as cost
 from teaser.model.baselines.popularity import Popularity
+from teaser.testing import example_dataset
+
+
+def record_of(model: Teaser) -> Any:
+    assert model.recipe_ is not None
+    return model.recipe_
+
+
+@pytest.fixture(scope="module")
+def many() -> Dataset:
+    """Enough people to hold some out."""
+    return example_dataset(n_users=500)
+
+
+TRIED = (
+    Trial("Popularity", ndcg=0.1, share=0.2),
+    Trial("EASE", ndcg=0.5, share=1.0),
+    Trial("paper", {"l2_weights": 200.0}, 0.24, 0.48, {"general": 0.7, "declared": 0.3}, 1.0),
+    Trial("weighted", ndcg=0.23, share=0.46),
+    Trial("discovered", {"l2_encoder": 300.0}, 0.44, 0.88),
+    Trial("discovered", {"l2_encoder": 3000.0}, 0.465, 0.93),
+    Trial("neighbours", reason="it needs 80.0 GB, and this machine has 16.0 GB"),
+)
+
+
+def test_the_recipes_go_from_the_most_readable_on() -> None:
+    assert list(RECIPES) == ["paper", "weighted", "discovered", "neighbours"]
+    steps = list(RECIPES.values())
+    assert all(dict(a).items() <= dict(b).items() for a, b in itertools.pairwise(steps))
+
+
+def test_the_papers_recipe_has_the_defaults_alone() -> None:
+    assert candidates("paper", 105.0, {}) == [{}]
+    assert candidates("paper", 105.0, {"dtype": "float64"}) == [{"dtype": "float64"}]
+
+
+def test_the_penalty_on_weights_follows_the_count_of_items() -> None:
+    for count, wanted in ((105.0, 100.0), (18.54, 19.0), (0.5, 5.0), (9000.0, 300.0)):
+        assert {c["l2_weights"] for c in candidates("weighted", count, {})} == {wanted}
+
+
+def test_neighbours_are_tried_on_one_encoder() -> None:
+    tried = candidates("neighbours", 18.0, {})
+    assert len({(c["l2_weights"], c["l2_encoder"]) for c in tried}) == 1
+    assert len({c["remainder"] for c in tried}) == len(tried) > 2
+    # The encoder is the last of the recipe before, which its fits then start from.
+    last = candidates("discovered", 18.0, {})[-1]
+    assert all(last.items() <= c.items() for c in tried)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_given_options_stand_in_every_recipe(name: str) -> None:
+    given = {"weights": Weights(user_power=0.1), "remainder": Remainder(l2=7.0), "tol": 1e-4}
+    tried = candidates(name, 20.0, given)
+    assert all(given.items() <= c.items() for c in tried)
+    assert len(tried) <= 2  # nothing is tried of what was given
+    assert given.items() <= default_parameters(name, 20.0, given).items()
+
+
+def test_what_was_given_may_leave_one_trial() -> None:
+    given = {"l2_encoder": 7.0}
+    assert candidates("discovered", 20.0, given) == [
+        {
+            "weights": Weights(popularity_scale=0.5),
+            "discovered": DiscoveredTags(),
+            "l2_weights": 20.0,
+            **given,
+        }
+    ]
+
+
+def test_remainders_are_tried_where_accuracy_rises() -> None:
+    def measured(**ndcg: float) -> list[Trial]:
+        return [
+            Trial("neighbours", {"remainder": {"l2": float(k[1:])}}, v) for k, v in ndcg.items()
+        ]
+
+    tried = {c["remainder"].l2: c for c in candidates("neighbours", 18.0, {})}
+    assert list(tried) == [50.0, 200.0, 15.0, 1000.0]
+    assert all(is_worth_trying(tried[l2], measured(_50=0.3)) for l2 in tried)
+    rising, falling = measured(_50=0.3, _200=0.4), measured(_50=0.4, _200=0.3)
+    assert [l2 for l2 in tried if is_worth_trying(tried[l2], rising)] == [1000.0]
+    assert [l2 for l2 in tried if is_worth_trying(tried[l2], falling)] == [15.0]
+    beyond = measured(_50=0.4, _200=0.3, _15=0.5)
+    assert not is_worth_trying(tried[1000.0], beyond)
+
+
+def test_the_most_readable_within_two_percent_is_chosen() -> None:
+    assert choose(TRIED).parameters == {"l2_encoder": 3000.0}
+    near = (*TRIED, Trial("neighbours", ndcg=0.474))  # 0.465 is 1.9 % below
+    assert choose(near).name == "discovered"
+    far = (*TRIED, Trial("neighbours", ndcg=0.476))  # 2.3 %
+    assert choose(far).name == "neighbours"
+    assert choose((*TRIED, Trial("paper", ndcg=0.456))).name == "paper"
+
+
+def test_the_reason_tells_how_far_tags_reach() -> None:
+    said = explain_choice(Recipe(TRIED, "discovered", ""))
+    assert said.startswith(
+        "Declared tags alone reach 48 % of EASE here; discovered tags bring it to 93 %. "
+    )
+    assert "Discovered is the most readable within 2 % of the best." in said
+    worse = (*TRIED[:4], Trial("discovered", ndcg=0.2, share=0.4))
+    assert "; with discovered tags it is 40 %." in explain_choice(Recipe(worse, "paper", ""))
+    alone = Recipe(TRIED[:2] + TRIED[4:6], "discovered", "", yardstick="NeighbourEASE")
+    assert explain_choice(alone).startswith("Discovered tags reach 93 % of NeighbourEASE here.")
+
+
+def test_an_unknown_recipe_is_refused_with_the_closest() -> None:
+    with pytest.raises(ParameterError, match=r"'neighbors'.*Closest: neighbours"):
+        check_recipe("neighbors")
+    with pytest.raises(ParameterError, match="auto, paper, weighted"):
+        check_recipe(None)
+    assert check_recipe("auto") == "auto"
+
+
+def test_partitions_that_leave_no_room_take_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interactions, items = small_tables()
+    write_partitions(interactions, tmp_path / "parts", user="user_id", item="item_id", parts=2)
+    data = Dataset.from_partitions(tmp_path / "parts", items, rules=RULES)
+    need = {
+        name: Teaser(**RECIPES[name]).estimate(data).total_memory
+        for name in ("weighted", "discovered")
+    }
+    monkeypatch.setattr(cost, "memory_of_machine", lambda: sum(need.values()) // 2)
+    assert make_plan(data).stated.chosen == "weighted"
+    monkeypatch.setattr(cost, "memory_of_machine", lambda: 10)
+    assert make_plan(data).stated.chosen == "paper"
+
+
+def test_what_does_not_fit_is_known_before_any_work(
+    many: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need = {name: Teaser(**own).estimate(many).total_memory for name, own in RECIPES.items()}
+    assert need["weighted"] < need["discovered"] < need["neighbours"]
+    limit = (need["weighted"] + need["discovered"]) // 2
+    monkeypatch.setattr(cost, "memory_of_machine", lambda: limit)
+    plan = make_plan(many)
+    assert set(plan.parameters) == {"paper", "weighted"}
+    assert all("this machine has" in why for why in plan.left_out.values())
+    model = run_plan(plan)
+    assert record_of(model).best("neighbours").reason == plan.left_out["neighbours"]
+    monkeypatch.setattr(cost, "memory_of_machine", lambda: 100)
+    with pytest.raises(ResourceError, match=r"paper: it needs .* this machine has 100 B"):
+        make_plan(many)
+
+
+def test_bad_input_is_refused_at_once(many: Dataset, dataset: Dataset) -> None:
+    for given, said in (
+        ({"recipe": "paprika"}, "'paprika'"),
+        ({"l2_weight": 5.0}, "no parameter 'l2_weight'.*l2_weights"),
+        ({"weights": Weights(user_power=3.0)}, "user_power"),
+        ({"dtype": "int8"}, "dtype"),
+        ({"rng": -1}, "rng"),
+        ({"gram": np.eye(many.n_items)}, "gram"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            teaser.fit(many, **given)
+    with pytest.raises(ParameterError, match="rng"):
+        teaser.fit(dataset, rng=-1)
+
+
+def test_a_recipe_of_declared_tags_needs_some(many: Dataset) -> None:
+    bare = replace(many, S=sp.csr_array((many.n_items, 0), dtype=np.float32), tags=())
+    with pytest.raises(ParameterError, match=r"weighted needs declared tags.*'discovered'"):
+        make_plan(bare, recipe="weighted")
+
+
+def test_a_recipe_that_fails_is_left_out_with_its_reason(
+    many: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit = Teaser.fit
+
+    def broken(self: Teaser, *given: Any, **named: Any) -> Any:
+        if self.remainder is not None:
+            raise SolverError("No solution here.")
+        return fit(self, *given, **named)
+
+    monkeypatch.setattr(Teaser, "fit", broken)
+    model = teaser.fit(many)
+    assert record_of(model).best("neighbours").reason == "No solution here."
+    assert record_of(model).chosen in ("paper", "weighted", "discovered")
+    with pytest.raises(ResourceError, match=r"No recipe could be fitted.*No solution here"):
+        teaser.fit(many, recipe="neighbours")
+
+
+def test_large_catalogues_are_compared_with_ease_on_neighbours(
+    many: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "EASE_ITEMS", many.n_items - 1)
+    record = record_of(teaser.fit(many, recipe="weighted"))
+    assert record.yardstick == "NeighbourEASE"
+    assert record.best("NeighbourEASE").share == 1.0
+    assert "of NeighbourEASE here" in record.why
+
 
 PARTS = {"general", "declared", "discovered", "popularity", "viewed"}
 
@@ -113,7 +323,7 @@ def test_the_papers_recipe_is_the_papers_model(many: Dataset) -> None:
     model = teaser.fit(many, recipe="paper")
     np.testing.assert_array_equal(model.encoder_, Teaser().fit(many).encoder_)
     assert record_of(model).tried == ()
-    assert "nothing was tried" in record_of(model).why
+    assert "Nothing was tried" in record_of(model).why
 
 
 def test_one_recipe_chooses_its_penalties_alone(many: Dataset) -> None:
@@ -164,11 +374,11 @@ def test_extensions_go_with_every_recipe(many: Dataset) -> None:
 def test_too_few_people_take_the_stated_default(dataset: Dataset) -> None:
     model = teaser.fit(dataset, tol=1e-4)
     assert record_of(model).chosen == "discovered"
-    assert "too few to choose by (200 are needed)" in record_of(model).why
+    assert "Too few users to compare recipes; using 'discovered'." in record_of(model).why
     assert (model.weights, model.tol) == (RECIPES["discovered"]["weights"], 1e-4)
     assert model.groups_ is not None
     asked = teaser.fit(dataset, recipe="weighted")
-    assert "weighted was asked for" in record_of(asked).why
+    assert "using 'weighted'" in record_of(asked).why
     assert asked.weights == Weights(popularity_scale=0.5)
 
 

@@ -1,0 +1,394 @@
+"""A refit: what it learns from, what is measured, when it is refused, how it goes live."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import RULES, small_tables
+
+from teaser import Category, Dataset, Teaser, artifact, load
+from teaser.app.people.learning import View, Visits
+from teaser.data.matrix import Ids
+from teaser.errors import ArtifactError, ParameterError
+from teaser.evaluate.model_history import ModelHistory
+from teaser.evaluate.protocol import evaluate
+from teaser.evaluate.refit import (
+    METRIC,
+    AccuracyChange,
+    GateLimits,
+    HeldOut,
+    NameOverlap,
+    RefitOptions,
+    RefitReport,
+    SiteInteractions,
+    compare_values,
+    gather,
+    join,
+    list_accuracy,
+    list_coverage,
+    lists_by_id,
+    no_views,
+    refit,
+)
+from teaser.extensions import DiscoveredTags
+from teaser.testing import example_dataset
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def folder(model: Teaser, tmp_path: Path) -> Path:
+    place = tmp_path / "model"
+    model.save(place)
+    return place
+
+
+@pytest.fixture
+def viewed(dataset: Dataset) -> Callable[..., SiteInteractions]:
+    """Make visitors of the lists of items that each viewed."""
+
+    def make(lists: Iterable[Iterable[str]], **presses: int) -> SiteInteractions:
+        texts = {f"type={name}": steps for name, steps in presses.items()}
+        visits = (Visits(tuple(View(i, 1.0, BEGIN) for i in each), texts) for each in lists)
+        return gather(visits, dataset.items)
+
+    return make
+
+
+def visits(*items: str | int, **presses: int) -> Visits:
+    times = (BEGIN + timedelta(hours=place) for place in range(len(items)))
+    views = (View(item, 1.0, at) for item, at in zip(items, times, strict=True))
+    return Visits(tuple(views), presses)
+
+
+def test_rows_have_the_known_items_of_people_with_enough_views() -> None:
+    items = Ids(["a", "b", "c"])
+    found = gather(
+        [visits("c", "a"), visits("a"), visits("a", "gone"), visits(), visits("b", "c", "gone")],
+        items,
+    )
+    assert found.X.toarray().tolist() == [[1, 0, 1], [0, 1, 1]]
+    assert (found.left_out, found.unknown_views, found.unknown_items) == (2, 2, 1)
+    assert [line for line in found.lines() if "1 item that the data set does not have" in line]
+    with pytest.raises(ParameterError, match="min_views"):
+        gather([], items, min_views=0)
+
+
+def test_an_item_named_in_two_ways_counts_once() -> None:
+    found = gather([visits("17", 17, 4)], Ids([4, 17]))
+    assert found.X.toarray().tolist() == [[1, 1]]
+
+
+def test_presses_are_counted_by_tag_also_of_people_with_few_views() -> None:
+    found = gather([visits("a", x=2), visits(x=-1, y=1)], Ids(["a"]))
+    assert found.pressed == {"x": 2, "y": 1}
+
+
+def test_views_until_a_moment_keep_the_rows() -> None:
+    found = gather([visits("a", "b", "c"), visits("b", "a")], Ids(["a", "b", "c"]))
+    assert found.until((BEGIN + timedelta(minutes=90)).timestamp()).X.toarray().tolist() == [
+        [1, 1, 0],
+        [1, 1, 0],
+    ]
+    early = found.until((BEGIN + timedelta(minutes=1)).timestamp())
+    assert early.X.toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert found.until(0.0).X.nnz == 0
+
+
+def test_a_data_set_has_the_people_of_the_site_below_its_users() -> None:
+    interactions, items = small_tables()
+    users = interactions.select("user_id").unique(maintain_order=True)
+    dataset = Dataset.from_tables(
+        interactions,
+        items,
+        rules=RULES,
+        positive="rating >= 4",
+        negative="rating <= 3",
+        users=users.with_columns(camp=users["user_id"].str.slice(-1)),
+        user_rules=[Category("camp")],
+    )
+    site = gather([visits("i0", "i3")], dataset.items)
+    joined = join(dataset, site)
+    n = dataset.n_users
+    assert (joined.n_users, joined.n_items) == (n + 1, dataset.n_items)
+    assert (joined.X[:n] != dataset.X).nnz == 0
+    assert [dataset.items[i] for i in joined.X[[n]].indices] == ["i0", "i3"]
+    assert joined.Q is not None
+    assert joined.disliked is not None
+    assert joined.Q[[n]].nnz == joined.disliked[[n]].nnz == 0
+    assert joined.users[0] == 0
+    assert join(dataset, no_views(dataset.items)).n_users == n
+    assert np.array_equal(joined.item_counts - dataset.item_counts, site.X.toarray()[0])
+
+
+@pytest.fixture(scope="module")
+def joint(dataset: Dataset) -> Dataset:
+    return join(dataset, no_views(dataset.items))
+
+
+@pytest.fixture(scope="module")
+def held(joint: Dataset) -> HeldOut:
+    found = HeldOut.draw(joint, joint.n_users, rng=0)
+    assert found is not None
+    return found
+
+
+def test_a_twin_learns_from_all_others_and_from_none_of_the_held_out(
+    joint: Dataset, held: HeldOut, model: Teaser
+) -> None:
+    people = np.array(list(held.fold.users))
+    assert len(people) == 50
+    assert np.array_equal(np.sort([*people, *held.rest]), np.arange(joint.n_users))
+    twin = held.fit_twin(model, joint)
+    counts = joint.at(held.rest).item_counts
+    assert np.allclose(twin.popularity_, counts / counts.max())
+    # What the held-out people chose does not reach it.
+    changed = joint.X.tolil()
+    changed[people] = 1.0
+    other = Dataset(**{**vars(joint), "X": changed.tocsr()})
+    assert np.array_equal(held.fit_twin(model, other).encoder_, twin.encoder_)
+    assert np.array_equal(held.values(twin), evaluate(twin, held.fold).values[METRIC])
+
+
+def test_too_few_people_are_not_compared() -> None:
+    few = example_dataset(n_users=18)
+    assert HeldOut.draw(join(few, no_views(few.items)), few.n_users, rng=0) is None
+
+
+def test_people_of_data_and_site_are_compared_apart(joint: Dataset, held: HeldOut) -> None:
+    people = np.array(list(held.fold.users))
+    parted = HeldOut(held.fold, held.rest, n_data=int(people[30]))
+    before = np.linspace(0.1, 1, 50)
+    found = parted.by_origin(before, np.where(np.arange(50) < 30, before, before / 2), rng=0)
+    assert (found["data"].people, found["site"].people) == (30, 20)
+    assert found["data"].change == 0
+    assert found["site"].change == pytest.approx(-0.5)
+    parted = HeldOut(held.fold, held.rest, n_data=int(people[45]))
+    assert set(parted.by_origin(before, before, rng=0)) == {"data"}
+
+
+def test_a_comparison_is_relative_and_finite() -> None:
+    found = compare_values(np.array([0.2, 0.4, np.nan]), np.array([0.1, 0.4, 0.3]), rng=0)
+    assert found.change == pytest.approx((0.8 / 3 - 0.3) / 0.3)
+    assert found.people == 2
+    assert found.low <= -1 / 6 <= found.high
+    assert compare_values(np.zeros(3), np.zeros(3), rng=0) == AccuracyChange(0, 0, 0, 0, 3)
+
+
+def test_lists_of_a_model_with_other_items_are_those_of_the_same_ids(
+    dataset: Dataset, held: HeldOut, model: Teaser
+) -> None:
+    same = lists_by_id(model, held.fold, dataset.items)
+    assert np.allclose(list_accuracy(same, held.fold), held.values(model))
+    assert 0 < list_coverage(same, dataset.n_items) <= 1
+    # The model knows i0 by another name: it takes its place in lists, and is never found.
+    known = Ids(["another", *dataset.items[1:]])
+    moved = lists_by_id(model, held.fold, known)
+    empty = np.diff(held.fold.history.indptr) == 0
+    untouched = ~(held.fold.history[:, [0]].toarray().ravel() > 0) & ~empty
+    assert untouched.any()
+    assert np.array_equal(moved[untouched], np.where(same[untouched] == 0, -1, same[untouched]))
+
+
+FINE = AccuracyChange(0.5, 0.49, -0.05, 0.02, 100)
+GOOD = RefitReport(
+    twins=FINE,
+    models=FINE,
+    origins={"site": FINE},
+    coverage=(0.4, 0.3),
+    items=NameOverlap(10, 12, 9),
+    tags=NameOverlap(4, 4, 4),
+    presses=NameOverlap(3, 3, 3),
+    sizes={"bytes": (1000, 900), "users": (None, 30)},
+)
+
+
+def test_a_candidate_within_the_limits_has_no_reasons() -> None:
+    assert GateLimits().reasons(GOOD) == []
+    assert json.loads(json.dumps(GOOD.as_dict()))["twins"]["change"] == pytest.approx(-0.02)
+    assert "twins, on 100 held-out people: nDCG@100 0.500, then 0.490 (-2.0%" in GOOD.lines()[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"twins": AccuracyChange(0.5, 0.47, -0.1, 0, 9)}, "Twins: nDCG@100 falls by 6.0%"),
+        ({"models": AccuracyChange(0.5, 0.4, -0.3, 0, 9)}, "The models themselves: nDCG@100 falls"),
+        ({"twins": None, "models": None, "coverage": None}, "Fewer than 10 people"),
+        ({"coverage": (0.4, 0.1)}, "Of the coverage of the present model 25 %"),
+        ({"items": NameOverlap(10, 100, 4)}, "Of the items of the present model 40 %"),
+        ({"tags": NameOverlap(10, 10, 4)}, "Of the tags of"),
+        ({"presses": NameOverlap(10, 10, 4)}, "Of the presses of visitors of"),
+        ({"sizes": {"interactions": (100, 49)}}, "Of the interactions of"),
+    ],
+)
+def test_each_limit_is_a_reason(changes: dict[str, Any], said: str) -> None:
+    (reason,) = GateLimits().reasons(replace(GOOD, **changes))
+    assert reason.startswith(said)
+
+
+def test_the_margin_is_the_callers() -> None:
+    assert GateLimits(margin=0.01).reasons(GOOD)
+    assert not GateLimits(margin=0.03, least=0.9).reasons(replace(GOOD, coverage=None))
+    for wrong in ({"margin": 1.5}, {"least": -0.1}):
+        with pytest.raises(ParameterError, match=next(iter(wrong))):
+            GateLimits(**wrong)
+
+
+def test_names_that_are_kept() -> None:
+    assert NameOverlap.between("abc", "bcd") == NameOverlap(3, 3, 2)
+    assert NameOverlap(0, 5, 0).share == 1
+
+
+Viewed = Callable[..., SiteInteractions]
+
+# Events of both groups, which nobody likes together: such views teach nonsense.
+NONSENSE = [(f"i{2 * n}", f"i{(2 * n + 21) % 40}") for n in range(20)] * 100
+
+
+def test_the_next_model_learns_from_the_views_and_is_served(
+    folder: Path, dataset: Dataset, viewed: Viewed, model: Teaser
+) -> None:
+    site = viewed([("i38", "i36", "i34")] * 30, film=1)
+    entry, measured = refit(folder, dataset, site, dataset_path="there")
+    assert (entry.number, entry.verdict, entry.reasons) == (2, "accepted", ())
+    found = load(folder, Teaser)
+    counts = dataset.item_counts + np.bincount([38, 36, 34], minlength=40) * 30
+    assert np.allclose(found.popularity_, counts / counts.max())
+    assert found.parameters() == model.parameters()
+    assert found.dataset_path_ == "there"
+    assert entry.facts["visitors"] == 30
+    assert (entry.facts["users"], entry.facts["views"]) == (dataset.n_users + 30, 90)
+    # The views make the people of the site predictable; those of the data set hardly notice.
+    assert measured.twins is not None
+    assert measured.twins.change > -0.05
+    assert measured.presses is not None
+    assert (measured.presses.before, measured.presses.kept) == (30, 30)
+    # The twin of the next refit knows them: nothing is new.
+    _, again = refit(folder, dataset, site)
+    assert again.twins is not None
+    assert again.twins.before == again.twins.after == measured.twins.after
+    assert again.sizes["users"] == (dataset.n_users + 30, dataset.n_users + 30)
+
+
+def test_a_worse_model_is_refused_and_the_present_one_stays(
+    folder: Path, dataset: Dataset, viewed: Viewed
+) -> None:
+    before = artifact.read_manifest(folder)
+    site = viewed(NONSENSE)
+    entry, measured = refit(folder, dataset, site)
+    assert entry.verdict == "refused"
+    assert any(reason.startswith("Twins: nDCG@100 falls by") for reason in entry.reasons)
+    assert measured.twins is not None
+    assert measured.twins.high < 0
+    assert artifact.read_manifest(folder) == before
+    history = ModelHistory(folder)
+    assert history.served() == history.entry(1)
+    stored = json.loads((history.folder / "0002" / "entry.json").read_text())
+    assert stored["report"]["twins"]["change"] == measured.twins.change
+    # A wider margin accepts it, and so does force.
+    entry, _ = refit(folder, dataset, site, options=RefitOptions(force=True))
+    assert entry.verdict == "forced"
+    assert entry.reasons
+    assert history.served() == entry
+    history.roll_back(1)
+    entry, _ = refit(folder, dataset, site, options=RefitOptions(GateLimits(margin=1.0, least=0.0)))
+    assert entry.verdict == "accepted"
+
+
+def test_a_data_folder_that_lost_its_items_is_refused(folder: Path, dataset: Dataset) -> None:
+    names = [f"new{i}" if i >= 12 else item for i, item in enumerate(dataset.items)]
+    other = replace(dataset, items=Ids(names))
+    entry, measured = refit(folder, other, no_views(other.items))
+    assert entry.verdict == "refused"
+    assert measured.items.kept == 12
+    assert any("Of the items of the present model 30 %" in reason for reason in entry.reasons)
+
+
+def test_discovered_groups_keep_their_names(
+    tmp_path: Path, dataset: Dataset, viewed: Viewed
+) -> None:
+    options = DiscoveredTags(grains=(5,), factors=8)
+    before = Teaser(l2_weights=5.0, l2_encoder=5.0, discovered=options).fit(dataset)
+    before.save(tmp_path / "model")
+    _, measured = refit(tmp_path / "model", dataset, viewed([("i1", "i3", "i5")] * 5))
+    after = load(tmp_path / "model", Teaser)
+    assert after.groups_ is not None
+    assert measured.tags.kept == len(before.tags_)
+    assert {t for t in after.tags_ if t.discovered} == {t for t in before.tags_ if t.discovered}
+
+
+def test_the_recipe_can_be_chosen_anew(folder: Path, dataset: Dataset) -> None:
+    entry, _ = refit(
+        folder, dataset, no_views(dataset.items), options=RefitOptions(GateLimits(1.0), choose=True)
+    )
+    found = load(folder, Teaser)
+    assert entry.verdict == "accepted"
+    assert found.recipe_ is not None
+    assert found.recipe_.chosen == "discovered"
+    assert found.discovered is not None
+
+
+def test_two_refits_at_once_are_one_and_a_refusal(folder: Path, dataset: Dataset) -> None:
+    said: list[str] = []
+
+    def second(what: str, share: float) -> None:
+        if not said:
+            with pytest.raises(ArtifactError, match="Another refit") as caught:
+                refit(folder, dataset, no_views(dataset.items))
+            said.append(str(caught.value))
+
+    entry, _ = refit(folder, dataset, no_views(dataset.items), callback=second)
+    assert said
+    assert entry.number == 2
+
+
+def test_a_model_that_was_saved_meanwhile_is_not_replaced(folder: Path, dataset: Dataset) -> None:
+    other = load(folder, Teaser)
+    other.rng = 7
+
+    def save(what: str, share: float) -> None:
+        other.save(folder)
+
+    with pytest.raises(ArtifactError, match="Another model was saved"):
+        refit(folder, dataset, no_views(dataset.items), callback=save)
+    assert load(folder, Teaser).rng == 7
+    assert ModelHistory(folder).entries() == []
+
+
+def test_a_killed_refit_leaves_the_served_model_and_the_next_one_works(
+    folder: Path, dataset: Dataset
+) -> None:
+    before = artifact.read_manifest(folder)
+    dataset.save(folder.parent / "data")
+    program = """
+import os, signal, sys
+from pathlib import Path
+from teaser import Dataset
+from teaser.evaluate.refit import refit
+from teaser.evaluate.refit import no_views
+
+data = Dataset.load(sys.argv[2])
+def die(what, share):
+    if what == "comparing the models":
+        os.kill(os.getpid(), signal.SIGKILL)
+refit(Path(sys.argv[1]), data, no_views(data.items), callback=die)
+"""
+    words = [sys.executable, "-c", program, str(folder), str(folder.parent / "data")]
+    done = subprocess.run(words, check=False, capture_output=True, timeout=300)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert artifact.read_manifest(folder) == before
+    history = ModelHistory(folder)
+    assert history.entries() == []
+    assert len(list(history.folder.glob(".unfinished-*"))) == 1
+    entry, _ = refit(folder, dataset, no_views(dataset.items))
+    assert entry.number == 2
+    assert not list(history.folder.glob(".unfinished-*"))
