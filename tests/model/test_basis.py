@@ -1,7 +1,6 @@
 """The change of basis against explicit matrices: rankings stay, features are centred."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,11 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-import teaser
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.baselines import EASE, WMFS, Product
 from teaser.data.tags import DISCOVERED
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
-from teaser.model.basis import Basis, find_basis, sample_users
+from teaser.model.basis import Basis, find_basis
 from teaser.profile import GENERAL, POPULARITY, robust_scales
 
 Array = NDArray[Any]
@@ -105,14 +103,6 @@ def test_the_average_user_has_general_appeal_alone() -> None:
     assert np.mean(values[:, -1] / scales) == pytest.approx(1.0)
 
 
-def test_rows_have_the_same_bits_alone_and_in_a_batch() -> None:
-    D, mean, sample = problem()
-    basis = find_basis(TAGS, D, mean, sample)
-    whole = basis.apply(sample)
-    assert_array_equal(np.vstack([basis.apply(row[None]) for row in sample]), whole)
-    assert basis.apply(sample[:0]).shape == (0, len(TAGS) + 2)
-
-
 def test_a_feature_with_weights_is_left_as_it_is() -> None:
     D, mean, sample = problem()
     weighted = D.toarray()
@@ -176,36 +166,6 @@ def test_it_is_packed_and_read_back() -> None:
             Basis.unpack({**packed[0], **settings}, {**packed[1], **arrays})
 
 
-def test_some_users_are_evenly_spaced(tmp_path: Path) -> None:
-    X = sp.csr_array(np.eye(4_001))
-    places, rows = sample_users(X)
-    assert len(places) == rows.shape[0] == 2_000
-    assert (places[0], places[-1]) == (0, 4_000)
-    assert set(np.diff(places)) <= {2, 3}
-    assert_array_equal(rows.indices, places)
-    few, _ = sample_users(X[:3])
-    assert few.tolist() == [0, 1, 2]
-
-
-def test_users_of_partitions_are_those_of_the_first_parts(tmp_path: Path) -> None:
-    interactions, items = small_tables()
-    users = interactions["user_id"].unique(maintain_order=True).to_list()
-    for part in range(3):
-        own = interactions.filter(pl.col("user_id").is_in(users[part::3]))
-        own.write_parquet(tmp_path / f"{part}.parquet")
-    data = Dataset.from_partitions(tmp_path, items, rules=RULES)
-    places, rows = sample_users(data.X)
-    assert len(places) == rows.shape[0] == 300
-    assert_array_equal(rows.sum(axis=0), data.item_counts)
-    whole = Dataset.from_tables(interactions, items, rules=RULES)
-    how: dict[str, Any] = {"tol": 1e-9, "dtype": "float64"}
-    found, wanted = (Teaser(**how).fit(each).tag_table_.basis for each in (data, whole))
-    assert found is not None
-    assert wanted is not None
-    assert_allclose(found.q, wanted.q, atol=1e-6)
-    assert found.omega == pytest.approx(wanted.omega, rel=1e-5)
-
-
 @pytest.fixture(scope="module")
 def missing() -> Dataset:
     """The example with a town for two of three events, and a type for all."""
@@ -257,25 +217,6 @@ def test_rankings_of_models_are_what_they_were(missing: Dataset, name: str, scal
             own = states.values[:, columns]
             assert (own.min(axis=1) < 0).all()
             assert (own.max(axis=1) > 0).all()
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_saved_model_has_its_basis(missing: Dataset, name: str, tmp_path: Path) -> None:
-    model = MODELS[name]().fit(missing)
-    model.save(tmp_path / "m")
-    loaded = teaser.load(tmp_path / "m")
-    assert loaded.tags_ == model.tags_
-    assert loaded.recommend(["i1", "i5"], k=40) == model.recommend(["i1", "i5"], k=40)
-    origins = [m.origins("town=not stated", ["i1"]) for m in (model, loaded)
-               if "town=not stated" in map(str, m.tags_)]  # fmt: skip
-    assert len(origins) == (0 if name == "decoder" else 2)
-    assert origins[:1] == origins[1:]
-
-
-def test_a_second_fit_finds_its_own_basis(missing: Dataset, dataset: Dataset) -> None:
-    model = Teaser(**HOW).fit(missing)
-    assert model.tags_ != model.fit(dataset).tags_
-    assert model.tags_ == (*dataset.tags, POPULARITY, GENERAL)
 
 
 def test_without_tags_items_are_ranked_by_general_appeal(dataset: Dataset) -> None:

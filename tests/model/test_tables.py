@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from teaser import Category, Dataset, Rules, Tag, Teaser, artifact
 from teaser.data.matrix import Ids
@@ -25,12 +25,11 @@ from teaser.model.tables import (
     decoder,
     liked_part,
     nested_pairs,
-    new_ids,
     popularity,
     read_new_items,
     tag_rows,
 )
-from teaser.profile import GENERAL, POPULARITY
+from teaser.profile import POPULARITY
 
 
 def test_popularity_is_a_share_of_the_highest_count(dataset: Dataset) -> None:
@@ -67,62 +66,11 @@ def test_strengths_belong_to_items(dataset: Dataset) -> None:
             table.strengths({"i7": 1, "i2": bad})
 
 
-def test_items_that_are_not_allowed_are_barred(dataset: Dataset) -> None:
-    table = ItemTable.from_dataset(dataset)
-    assert table.barred(np.arange(40) != 3).tolist() == [3]
-    assert not len(table.barred(None))
-    with pytest.raises(ParameterError, match="each of 40 items"):
-        table.barred(np.ones(39, dtype=bool))
-
-
-def test_titles_and_new_items_follow_the_metadata(dataset: Dataset) -> None:
-    model = Teaser().fit(dataset)
-    assert model.title(7) == "Event 7"
-    new = pl.DataFrame({"item_id": ["n"], "title": ["Fresh"], "town": ["Ghent"]})
-    new = new.with_columns(type=pl.lit("film"), labels=pl.lit("free|late"))
-    assert model.add_items(new) is model
-    assert model.title(40) == "Fresh"
-    assert model.popularity_[40] == 0.0
-    assert model.decoder_.shape == (41, len(dataset.tags) + 2)
-    assert model.tags_[-2:] == (POPULARITY, GENERAL)
-    assert dataset.n_items == 40
-
-
 def test_a_failed_addition_changes_nothing(dataset: Dataset) -> None:
     model = Teaser().fit(dataset)
     with pytest.raises(ParameterError, match="needs a list of tags"):
         model.add_items({"n": "town=Ghent"})
     assert len(model.items_) == model.decoder_.shape[0] == len(model.table_) == 40
-
-
-@pytest.mark.parametrize(
-    ("name", "cut", "said"),
-    [("popularity", 39, "of different sizes"), ("decoder.indptr", 40, "is not whole")],
-)
-def test_parts_of_different_sizes_are_refused(
-    model: Teaser, tmp_path: Path, name: str, cut: int, said: str
-) -> None:
-    model.save(tmp_path / "m")
-    content = artifact.read(tmp_path / "m")
-    arrays = {**content.arrays, name: content.arrays[name][:cut]}
-    artifact.write(
-        tmp_path / "m", kind=content.kind, settings=content.settings, arrays=arrays,
-        tables=content.tables,
-    )  # fmt: skip
-    with pytest.raises(ArtifactError, match=said):
-        load(tmp_path / "m")
-
-
-def test_a_table_of_other_items_is_refused(model: Teaser, tmp_path: Path) -> None:
-    model.save(tmp_path / "m")
-    content = artifact.read(tmp_path / "m")
-    tables = {**content.tables, "items": content.tables["items"][:30]}
-    artifact.write(
-        tmp_path / "m", kind=content.kind, settings=content.settings, arrays=content.arrays,
-        tables=tables,
-    )  # fmt: skip
-    with pytest.raises(ArtifactError, match="of different sizes"):
-        load(tmp_path / "m")
 
 
 def test_the_liked_part_of_histories(dataset: Dataset) -> None:
@@ -143,25 +91,6 @@ def test_a_title_of_spaces_is_none() -> None:
 
 
 TAGS = (Tag("town", "Ghent"), Tag("type", "film"), POPULARITY)
-
-
-def test_ids_become_those_of_the_catalogue() -> None:
-    assert new_ids(["7", 8], Ids([1, 2]), pl.Int64()) == [7, 8]
-    assert new_ids([7, "x"], Ids(["a"]), pl.String()) == ["7", "x"]
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ([1], r"are known already: \[1\]"),
-        ([5, 5], "1 items are named twice"),
-        (["five"], "Item ids here are whole numbers, found 'five'"),
-        ([True], "Item ids here are whole numbers, found True"),
-    ],
-)
-def test_ids_that_cannot_be_are_refused(given: list[Any], said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        new_ids(given, Ids([1, 2]), pl.Int64())
 
 
 def test_tags_become_rows_without_popularity() -> None:
@@ -217,19 +146,6 @@ def test_the_decoder_is_tags_and_popularity(dataset: Dataset) -> None:
     assert table.tags == (*dataset.tags, POPULARITY)
 
 
-def test_look_ups_follow_from_tags_and_decoder(dataset: Dataset) -> None:
-    table = TagTable.from_dataset(dataset, -decoder(dataset.S, popularity(dataset)))
-    assert [table.tags[i] for i in table.index.values()] == list(table.index)
-    assert_allclose(table.mass, abs(table.decoder.toarray()).sum(axis=0))
-    names, numbers = table.features
-    assert [names[n] for n in numbers] == [tag.feature for tag in table.tags]
-    assert (table.n_learned, table.general) == (len(table.tags), None)
-    assert_array_equal(table.direction(2), np.arange(len(table.tags)) == 2)
-    longer = table.extended(decoder(dataset.S[:2], np.zeros(2)))
-    assert longer.decoder.shape == (42, len(table.tags))
-    assert (longer.mass > table.mass).any()
-
-
 def test_a_basis_adds_columns_that_are_told_apart(model: Teaser, dataset: Dataset) -> None:
     table = model.tag_table_
     n = len(dataset.tags)
@@ -266,22 +182,6 @@ def test_near_equal_tags_are_those_on_nearly_the_same_items() -> None:
                 assert found[i] == found[j]
     assert len(set(found[:12].tolist())) == 9
     assert len({found[0], found[3], found[7]}) == len({found[5], found[9]}) == 1
-
-
-def test_nested_tags_are_those_of_which_one_lies_inside_the_other() -> None:
-    rng = np.random.default_rng(1)
-    S = (rng.random((60, 8)) < 0.4).astype(float)
-    S[:, 5] = S[:, 2] * (rng.random(60) < 0.5)
-    table = TagTable(
-        (*(Tag("f", str(j)) for j in range(8)), POPULARITY),
-        decoder(sp.csr_array(S), rng.random(60)),
-        Rules(()),
-    )
-    held = S > 0
-    shared = held.T.astype(int) @ held.astype(int)
-    least = np.minimum.outer(held.sum(axis=0), held.sum(axis=0))
-    assert table.nested.toarray().tolist() == (shared > 0.8 * least).tolist()
-    assert table.nested[5, 2]
 
 
 @pytest.mark.parametrize("share", [0.02, 0.2, 0.6])

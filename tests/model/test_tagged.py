@@ -15,8 +15,7 @@ from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError, UnknownTagError
 from teaser.explain import PARTS, ViewedReason
 from teaser.extensions import DiscoveredTags, Group, Groups, Remainder, SparseEncoder
-from teaser.model.tagged import TaggedModel
-from teaser.model.user_state import Scored, ScoreParts, UserStates, check_steered
+from teaser.model.user_state import Scored, ScoreParts, check_steered
 from teaser.profile import POPULARITY
 
 PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]
@@ -97,15 +96,6 @@ def test_allowed_is_a_mask_of_the_items(model: Teaser, allowed: Any) -> None:
         model.recommend([], allowed=allowed)
 
 
-def test_as_many_presses_as_people(model: Teaser) -> None:
-    with pytest.raises(ParameterError, match="3 histories and 1 sets of presses"):
-        model.recommend_batch(HISTORIES, [None])
-
-
-def test_an_empty_batch_is_no_list(model: Teaser) -> None:
-    assert model.recommend_batch([]) == []
-
-
 def test_a_cold_person_sees_what_appeals_to_all(model: Teaser, dataset: Dataset) -> None:
     found = model.recommend([], k=5)
     appeal = model.decoder_[:, [len(model.tags_) - 1]].toarray().ravel()
@@ -172,10 +162,6 @@ def both(dataset: Dataset, found_groups: Dataset) -> Teaser:
     given = (found_groups, Groups(dataset.items, found, weights))
     model = Teaser(remainder=Remainder(l2=20.0), discovered=DiscoveredTags(), **HOW)
     return model.fit(dataset, discovered=given)
-
-
-def test_every_model_with_tags_has_such_scores(model: Teaser) -> None:
-    assert isinstance(model, TaggedModel)
 
 
 def test_parts_are_sums_of_contributions_by_kind(both: Teaser, found_groups: Dataset) -> None:
@@ -377,27 +363,11 @@ def test_earlier_names_of_tags_are_known(dataset: Dataset) -> None:
         model.profile(["i1"], {gone: 1})
 
 
-def test_raw_scores_are_rows_summed_in_double_precision(model: Teaser, dataset: Dataset) -> None:
-    rows = dataset.X[:6]
-    found = model.encode(rows)
-    assert found.dtype == np.float64
-    assert_allclose(found, rows.toarray() @ model.encoder_.astype(np.float64), rtol=1e-12)
-
-
 @pytest.mark.parametrize("sparse", [None, SparseEncoder(density=0.4)])
 def test_the_mean_profile_is_that_of_all_training_users(dataset: Dataset, sparse: Any) -> None:
     model = Teaser(sparse=sparse).fit(dataset)
     wanted = model.encode(dataset.X).mean(axis=0)
     assert_allclose(model.mean_raw(dataset, np.zeros((1, 8))), wanted, rtol=1e-9, atol=1e-15)
-
-
-def test_scores_are_affinities_of_the_tags_summed(model: Teaser) -> None:
-    a = np.random.default_rng(0).standard_normal((3, len(model.tags_)))
-    assert_allclose(model.decode(a), a @ model.decoder_.toarray().T, rtol=1e-12)
-
-
-def test_without_a_remainder_views_add_nothing(model: Teaser, dataset: Dataset) -> None:
-    assert_array_equal(model.decode_viewed(dataset.X[:4]), np.zeros((4, 40)))
 
 
 def test_with_one_they_add_its_rows(dataset: Dataset) -> None:
@@ -416,22 +386,6 @@ def test_origins_of_an_item_that_came_later_are_zero(dataset: Dataset) -> None:
     rows = sp.csr_array(np.eye(41)[[1]])
     values = model.tag_table_.apply_basis(model.encode(rows))
     assert origins["i1"] == pytest.approx(values[0, place])
-
-
-def test_a_user_is_a_row_of_the_batch() -> None:
-    rows = sp.csr_array(np.array([[0, 1, 0], [1, 0, 0.25]]))
-    weights = np.array([1.0, 0.5]), np.array([3.0, 4.0]), np.array([0.0, 7.0])
-    states = UserStates(rows, np.array([[0.1], [0.2]]), *weights)
-    user = states[1]
-    assert user.values.tolist() == [0.2]
-    assert user.seen.tolist() == [0, 2]
-    assert user.strengths.tolist() == [1, 0.25]
-    assert (user.tags_weight, user.viewed_weight, user.offset) == (0.5, 4.0, 7.0)
-    assert [state.seen.tolist() for state in states] == [[1], [0, 2]]
-    last = states.at(slice(1, 2))
-    assert last.rows.toarray().tolist() == [[1, 0, 0.25]]
-    assert last[0].values.tolist() == [0.2]
-    assert (last[0].tags_weight, last[0].viewed_weight, last[0].offset) == (0.5, 4.0, 7.0)
 
 
 def test_a_match_is_relative_to_the_highest_score() -> None:

@@ -35,6 +35,12 @@ from teaser.errors import DataError, ParameterError, RuleError
 from teaser.model.basis import Basis, find_basis
 from teaser.profile import GENERAL, POPULARITY
 
+Array = NDArray[Any]
+# The items of a history; a mapping gives the strength of each, below 0 for a disliked one.
+History = Iterable[ItemId] | Mapping[Any, float]
+
+log = logging.getLogger("teaser")
+
 
 @dataclass(frozen=True, eq=False)
 class Packed:
@@ -50,13 +56,6 @@ class Packed:
             {**self.arrays, **other.arrays},
             {**self.tables, **other.tables},
         )
-
-
-Array = NDArray[Any]
-
-
-# The items of a history; a mapping gives the strength of each, below 0 for a disliked one.
-History = Iterable[ItemId] | Mapping[Any, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +91,7 @@ class ItemTable:
         metadata, counted = content.tables["items"], np.array(content.arrays["popularity"])
         if counted.shape != (len(metadata),) or counted.dtype.kind != "f":
             raise ValueError("its items and their popularity are of different sizes")
-        title_column = _title_column(content.settings)
+        title_column = content.settings["title"]
         if title_column is not None:
             check_roles({"title": title_column}, metadata.columns)
         return cls(saved_ids(metadata.to_series(0), "items"), metadata, counted, title_column)
@@ -198,16 +197,6 @@ def popularity(dataset: Dataset) -> Array:
     return np.asarray(counts / max(1, counts.max()))
 
 
-def _title_column(settings: Mapping[str, Any]) -> str | None:
-    """Return the column of titles; earlier models with tags named it in their rules alone."""
-    roles = settings["rules"]["roles"] if "title" not in settings else settings
-    found: str | None = roles.get("title")
-    return found
-
-
-log = logging.getLogger("teaser")
-
-
 @dataclass(frozen=True, eq=False)
 class NewItems:
     """New items: their ids, their tags without popularity (items x tags), and their metadata."""
@@ -307,10 +296,6 @@ def _joined(table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         raise DataError(
             f"The new items do not fit the columns of the known ones: {error}."
         ) from error
-
-
-# One of so many items tells that two tags are not nested, where they are many.
-_EVERY = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -512,8 +497,7 @@ class TagTable:
 def nested_pairs(carried: sp.csr_array) -> tuple[sp.coo_array, Array]:
     """Return how many items two tags share, of nested ones both ways, and how many each has.
 
-    Two tags are nested if more than 0.8 of the items of the rarer one carry the other too. A part
-    of the items tells for most pairs that they are not; for the rest all items are counted.
+    Two tags are nested if more than 0.8 of the items of the rarer one carry the other too.
 
     Parameters
     ----------
@@ -522,25 +506,10 @@ def nested_pairs(carried: sp.csr_array) -> tuple[sp.coo_array, Array]:
     """
     n = int(carried.shape[1])
     carriers = np.bincount(carried.indices, carried.data, minlength=n)
-    some = sp.csr_array(carried[::_EVERY])
-    left = carriers - np.bincount(some.indices, some.data, minlength=n)
-    seen = sp.coo_array(some.T @ some)
-    i, j = seen.coords
-    # At most, they share what they share of the part, and all that the rarer has beyond it.
-    most = seen.data + np.minimum(left[i], left[j])
-    own = (i != j) & (carriers[i] <= carriers[j]) & (most > NEAR_EQUAL * carriers[i])
-    # Tags that hardly occur in the part may lie inside one that they do not meet there.
-    open_ = np.union1d(i[own], np.flatnonzero(left > NEAR_EQUAL * carriers))
-    counted = sp.coo_array(sp.csr_array(carried[:, open_]).T @ carried)
-    i, j = open_[counted.coords[0]], counted.coords[1]
-    inside = (i != j) & (counted.data > NEAR_EQUAL * np.minimum(carriers[i], carriers[j]))
-    i, j, shared = i[inside], j[inside], counted.data[inside]
-    used = np.flatnonzero(carriers)
-    rows, columns = (np.concatenate([one, other, used]) for one, other in ((i, j), (j, i)))
-    both = np.concatenate([shared, shared, carriers[used]])
-    # A pair is found from both sides where both were counted.
-    _, first = np.unique(rows * n + columns, return_index=True)
-    pairs = (both[first].astype(np.float64), (rows[first], columns[first]))
+    both = sp.coo_array(carried.T @ carried)
+    i, j = both.coords
+    inside = (both.data > 0) & (both.data > NEAR_EQUAL * np.minimum(carriers[i], carriers[j]))
+    pairs = (both.data[inside].astype(np.float64), (i[inside], j[inside]))
     return sp.coo_array(pairs, shape=(n, n)), carriers
 
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import teaser
 from teaser import Dataset, Steering, Teaser, artifact
-from teaser.baselines import EASE, EDLAE, WMFS, ItemKNN, Product
+from teaser.baselines import EASE, WMFS, ItemKNN, Product
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.extensions import Remainder
 from teaser.model.baselines.product import PartRecommendation, multiply
@@ -152,12 +152,6 @@ def test_only_models_can_be_parts(dataset: Dataset) -> None:
 def test_new_items_are_refused(fitted: Product) -> None:
     with pytest.raises(ParameterError, match="EASE knows nothing of them"):
         fitted.add_items({"n1": ["type=film"]})
-
-
-def test_any_model_can_be_the_other(dataset: Dataset, tmp_path: Path) -> None:
-    product = Product(Teaser(), EDLAE(l2_weights=5.0, rank=3, tol=1e-2)).fit(dataset)
-    product.save(tmp_path / "m")
-    assert teaser.load(tmp_path / "m").recommend(["i3"]) == product.recommend(["i3"])
 
 
 def test_a_folder_with_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import tomlkit
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Dataset, Tag, artifact
+from teaser import Tag, artifact
 from teaser.data.matrix import Ids
 from teaser.data.tags import DISCOVERED
 from teaser.errors import RuleError
@@ -22,14 +22,12 @@ from teaser.model.extensions.groups import (
     Group,
     Groups,
     central_items,
-    earlier_weights,
     label_groups,
     match_groups,
     name_group,
     short_title,
     shown_names,
     speaking_titles,
-    title_of,
 )
 
 WEIGHTS = np.array(
@@ -85,13 +83,6 @@ def test_edits_change_names_and_columns_and_leave_aliases() -> None:
     assert_allclose(dropped.members.toarray(), WEIGHTS[:, [0, 2]])
     with pytest.raises(KeyError):
         dropped.of(tag("C, D"))
-
-
-def test_edits_of_unknown_groups_are_refused_at_once() -> None:
-    with pytest.raises(RuleError, match=r"'A B'.*Closest: A, B"):
-        make(edits=Edits(drop=("A B",)))
-    with pytest.raises(ValueError, match="different sizes"):
-        make(items=Ids("abcd"))
 
 
 def test_former_names_stand_for_the_group_of_today() -> None:
@@ -153,13 +144,6 @@ def test_the_owners_file_lists_every_group_and_does_what_was_edited(tmp_path: Pa
         groups.write(tmp_path / "none" / "groups.toml")
 
 
-def test_earlier_groups_are_found_by_the_ids_of_their_items() -> None:
-    names, weights = earlier_weights(make(), 20, Ids(["e", "new", "a"]))
-    assert names == ["A, B", "C, D"]
-    assert_allclose(weights.toarray(), np.array([[0, 0.7], [0, 0], [1.0, 0.5]]))
-    assert earlier_weights(make(), 50, Ids("a"))[1].shape == (1, 0)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_groups_are_matched_to_those_that_overlap_most(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -182,22 +166,6 @@ def test_groups_are_matched_to_those_that_overlap_most(seed: int) -> None:
     wanted = {j: i for j, i in enumerate(best) if overlap(i, j) >= LEAST_OVERLAP}
     assert found == wanted
     assert_array_equal([found[j] for j in sorted(found)], order)
-
-
-def test_a_group_without_a_counterpart_is_new() -> None:
-    old = sp.csr_array(np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [0, 0]]))
-    new = sp.csr_array(np.array([[0.0, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0], [1, 0, 1]]))
-    # The second overlaps with the first of old; the first by a third with the second.
-    assert match_groups(old, new) == {1: 0, 0: 1}
-    assert match_groups(old[:, :0], new) == {}
-    assert match_groups(old, new[:, 2:]) == {}
-
-
-def test_groups_of_the_same_items_are_matched_by_weight() -> None:
-    weights = np.array([[1.0, 0.2], [1.0, 0.3], [0.1, 1.0], [0.2, 1.0]])
-    swapped = sp.csr_array(weights[:, ::-1])
-    assert match_groups(sp.csr_array(weights), swapped) == {0: 1, 1: 0}
-    assert match_groups(swapped, swapped) == {0: 0, 1: 1}
 
 
 @pytest.mark.parametrize(
@@ -256,15 +224,6 @@ def test_ids_follow_the_label_where_items_have_no_titles() -> None:
     assert speaking_titles([2, 0], lambda i: None, ids, None) == ["c", "a"]
 
 
-def test_titles_are_those_of_the_metadata(dataset: Dataset) -> None:
-    column = dataset.rules.roles.get("title")
-    assert title_of(dataset)(3) == (None if column is None else "Event 3")
-    shown = replace(dataset, rules=replace(dataset.rules, roles={"title": "title"}))
-    assert title_of(shown)(3) == "Event 3"
-    bare = replace(dataset, rules=replace(dataset.rules, roles={}))
-    assert title_of(bare)(3) is None
-
-
 def test_a_label_is_clearly_over_represented() -> None:
     # Ten items: tag 0 on all, tag 1 on the four of the first group, tag 2 on two of them.
     S = np.zeros((10, 3))
@@ -279,18 +238,6 @@ def test_a_label_is_clearly_over_represented() -> None:
     # Tag 0 has no lift; tag 2 has two carriers only, as has everything in the last group.
     assert found == [(1, 1.0), None, None]
     assert label_groups(sp.csr_array(members), sp.csr_array((10, 0))) == [None] * 3
-
-
-def test_of_several_tags_share_times_log_lift_decides() -> None:
-    S = np.zeros((100, 2))
-    S[:45, 0] = 1  # carried by all ten members: share 1, lift 2.2, 0.80
-    S[:7, 1] = 1  # carried by seven: share 0.7, lift 10, 1.61
-    members = np.zeros((100, 1))
-    members[:10] = 1
-    found = label_groups(sp.csr_array(members), sp.csr_array(S))[0]
-    assert found is not None
-    assert found[0] == 1
-    assert found[1] == pytest.approx(0.7)
 
 
 FOUND = ["A, B", "C, D", "E, F", "G, H"]
