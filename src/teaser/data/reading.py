@@ -389,7 +389,8 @@ def read_delimited(
         layout, more = _with_columns(layout, fields)
         notes += more
     _check_header(layout, headless)
-    read = _read(text, layout)
+    alike = _read_alike(text, layout)
+    read = read_ragged(text, layout) if alike is None else Table(alike)
     frame = read.frame.select(typed(column) for column in read.frame)
     # Excel writes delimiters for columns that were emptied.
     while frame.width > 1 and re.fullmatch(r"(column_\d+)?", frame.columns[-1]):
@@ -587,35 +588,6 @@ def _check_header(layout: Layout, headless: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Repaired:
-    """Rows as columns of texts, with what was done to them and what could not be read."""
-
-    frame: pl.DataFrame
-    notes: tuple[str, ...]
-    refused: tuple[Refusal, ...]
-
-
-def _read(text: bytes, layout: Layout) -> Repaired:
-    frame = _read_alike(text, layout)
-    if frame is None:
-        text, ended = _without_last_delimiter(text, layout)
-        frame = _read_alike(text, layout) if ended else None
-    return read_ragged(text, layout) if frame is None else Repaired(frame, (), ())
-
-
-def _without_last_delimiter(text: bytes, layout: Layout) -> tuple[bytes, bool]:
-    """Return the text without the delimiter that ends every row, and whether there was one."""
-    mark = layout.separator.encode()
-    rows = text.count(b"\n") + 1 - layout.has_header
-    ends = text.count(mark + b"\n") + text.count(mark + b"\r\n") + text.endswith(mark)
-    header = text.partition(b"\n")[0].rstrip(b"\r")
-    if ends - (layout.has_header and header.endswith(mark)) != rows:
-        return text, False
-    text = text.removesuffix(mark).replace(mark + b"\r\n", b"\r\n").replace(mark + b"\n", b"\n")
-    return text, True
-
-
 def _read_alike(text: bytes, layout: Layout) -> pl.DataFrame | None:
     """Return the rows if all have as many fields as there are columns, and quotes are in order."""
     mark = layout.separator.encode()
@@ -689,13 +661,13 @@ def swallows_rows(text: bytes, layout: Layout) -> bool:
     So it is if every line has as many fields as there are columns, and a field encloses a whole
     line, with no other quote in its first and last.
     """
-    for field in quoted_field(layout.separator).finditer(text):
-        if field[0].count(b"\n") < 2:
+    for enclosed in quoted_field(layout.separator).finditer(text):
+        if enclosed[0].count(b"\n") < 2:
             continue
-        begin, end = text.rfind(b"\n", 0, field.start()) + 1, text.find(b"\n", field.end())
+        begin, end = text.rfind(b"\n", 0, enclosed.start()) + 1, text.find(b"\n", enclosed.end())
         if text[begin : end if end >= 0 else None].count(b'"') == 2:
-            counts = _split_lines(text.decode()).str.count_matches(layout.separator, literal=True)
-            return bool((counts == layout.width - 1).all())
+            mark = layout.separator.encode()
+            return all(line.count(mark) == layout.width - 1 for line in text.split(b"\n"))
     return False
 
 
@@ -728,7 +700,7 @@ def _enclosed(separator: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(rf'"({body}){end}') for body in inside)
 
 
-def read_ragged(text: bytes, layout: Layout) -> Repaired:
+def read_ragged(text: bytes, layout: Layout) -> Table:
     """Read rows one by one where they differ from the others.
 
     A quote that encloses no field is a character. Empty fields beyond the last column are passed
@@ -736,120 +708,61 @@ def read_ragged(text: bytes, layout: Layout) -> Repaired:
     Cells that a short row lacks are missing. A row that is still too long is refused; `TableError`
     is raised if there are many of those.
     """
-    rows = _lines(text, layout)
-    notes: list[str] = []
-    rows, stray = _with_fields(rows, layout)
-    if stray:
-        notes.append(
-            f"{counted(len(stray), 'row')} of {layout.path} with quotes that enclose no field, "
-            f"read as characters: {_few_lines(stray)}"
+    width, where = layout.width, f"of {layout.path} with"
+    rows = [(number, line, _fields(line, layout)) for number, line in _lines(text, layout)]
+    spaced = any(f.startswith(" ") for _, _, fields in rows if len(fields) <= width for f in fields)
+    # A tab hardly stands inside a field: it has replaced something.
+    mark = "" if spaced else {"\t": ";"}.get(layout.delimiter, layout.delimiter)
+    cells: list[list[str | None]] = []
+    stray, short, bad = list[str](), list[str](), list[tuple[int, int, str]]()
+    joined: dict[str, list[str]] = {}
+    for number, line, fields in rows:
+        if '"' in line and '"' in quoted_field(layout.separator).sub(b"", line.encode()).decode():
+            stray += [f"line {number}"] if any('"' in field for field in fields) else []
+        if len(fields) < width and line:
+            short.append(f"line {number} has {len(fields)}")
+        found, how = _fit(fields, width, mark)
+        if len(found) > width:
+            bad.append((number, len(fields), line))
+            continue
+        if how:
+            joined.setdefault(how, []).append(f"line {number}")
+        plain = [field.replace(_BREAK, "\n") or None for field in found]
+        cells.append(plain + [None] * (width - len(plain)))
+    notes = [
+        f"{counted(len(lines), 'row')} {where} {what}: {', '.join(lines[:EXAMPLES])}"
+        + (", ..." if len(lines) > EXAMPLES else "")
+        for lines, what in (
+            (stray, "quotes that enclose no field, read as characters"),
+            *((lines, f"too many fields, joined where {how}") for how, lines in joined.items()),
+            (short, f"fewer fields than {layout.expected}; the missing cells are empty"),
         )
-    rows, joined, bad = _shorten(rows, layout)
-    for how, numbers in joined.items():
-        notes.append(
-            f"{counted(len(numbers), 'row')} of {layout.path} with too many fields, joined where "
-            f"{how}: {_few_lines(numbers)}"
-        )
-    refused = _refuse(bad, rows.height + len(bad), layout)
-    lengths = rows["fields"].list.len()
-    short = rows.filter((lengths < layout.width) & (rows["line"] != ""))
-    if short.height:
-        examples = short.head(EXAMPLES).select("number", pl.col("fields").list.len()).rows()
-        notes.append(
-            f"{counted(short.height, 'row')} of {layout.path} with fewer fields than "
-            f"{layout.expected}; the missing cells are empty: "
-            + ", ".join(f"line {number} has {n}" for number, n in examples)
-        )
-    cells = [
-        pl.col("fields").list.get(i, null_on_oob=True).replace("", None).alias(name)
-        for i, name in enumerate(layout.names)
+        if lines
     ]
-    frame = rows.select(cells).with_columns(pl.all().str.replace_all(_BREAK, "\n", literal=True))
-    return Repaired(frame, tuple(notes), refused)
+    frame = pl.DataFrame(cells, schema=dict.fromkeys(layout.names, pl.String), orient="row")
+    return Table(frame, str(layout.path), tuple(notes), _refuse_long(bad, len(rows), layout))
 
 
-def split_rows(text: str, separator: str) -> pl.DataFrame:
-    """Return the number, text and fields of each line that is not blank; no field is quoted."""
-    lines = _split_lines(text).to_frame("line").with_row_index("number", offset=1)
-    return lines.filter(pl.col("line") != "").with_columns(
-        fields=pl.col("line").str.split(separator)
-    )
-
-
-def _split_lines(text: str) -> pl.Series:
-    return pl.Series("line", [text]).str.split("\n").explode().str.strip_chars_end("\r")
-
-
-def _lines(text: bytes, layout: Layout) -> pl.DataFrame:
-    """Return number and text of each line after the header; enclosed line breaks are protected."""
+def _lines(text: bytes, layout: Layout) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line after the header; enclosed line breaks are protected."""
     if b'"' in text and not swallows_rows(text, layout):
         text = quoted_field(layout.separator).sub(
             lambda field: field[0].replace(b"\r\n", b"\n").replace(b"\n", _BREAK.encode()), text
         )
-    lines = _split_lines(text.decode()).to_frame("line")
-    breaks = pl.col("line").str.count_matches(_BREAK, literal=True).cast(pl.Int64)
-    number = pl.int_range(pl.len()) + breaks.cum_sum() - breaks + layout.first_line
-    return lines.with_columns(number=number).slice(int(layout.has_header))
+    number = layout.first_line
+    for place, line in enumerate(text.decode().split("\n")):
+        if place or not layout.has_header:
+            yield number, line.rstrip("\r")
+        number += 1 + line.count(_BREAK)
 
 
-def _with_fields(rows: pl.DataFrame, layout: Layout) -> tuple[pl.DataFrame, list[int]]:
-    """Add the fields of each line, and return the numbers of lines with stray quotes."""
-    separator = layout.separator
-    rows = rows.with_columns(fields=pl.col("line").str.split(separator))
-    has_quote = rows["line"].str.contains('"', literal=True)
-    places = has_quote.arg_true()
-    if len(places) == 0:
-        return rows, []
-    stray, cut = [], []
-    quoted = rows.filter(has_quote)
-    for number, line in zip(quoted["number"].to_list(), quoted["line"].to_list(), strict=True):
-        fields = split_fields(line, separator)
-        plain = line.split(separator)
-        if len(fields) != layout.width and len(plain) == layout.width:
-            fields = plain
-        if any('"' in field for field in fields):
-            without = quoted_field(separator).sub(b"", line.encode())
-            stray += [number] if b'"' in without else []
-        cut.append(fields)
-    split = pl.DataFrame({"number": quoted["number"], "cut": cut})
-    joined = rows.join(split, on="number", how="left", maintain_order="left")
-    return joined.with_columns(pl.coalesce("cut", "fields").alias("fields")).drop("cut"), stray
-
-
-def _shorten(
-    rows: pl.DataFrame, layout: Layout
-) -> tuple[pl.DataFrame, dict[str, list[int]], list[tuple[int, int, str]]]:
-    """Return rows that are not too long, lines that were joined, and (line, fields, text) left."""
-    fields = pl.col("fields")
-    has_end = (fields.list.len() == layout.width + 1) & (fields.list.last() == "")
-    rows = rows.with_columns(
-        pl.when(has_end).then(fields.list.head(layout.width)).otherwise(fields)
-    )
-    long = rows["fields"].list.len() > layout.width
-    joined: dict[str, list[int]] = {}
-    if not long.any():
-        return rows, joined, []
-    starts = rows.filter(~long)["fields"].list.eval(pl.element().str.starts_with(" ")).list.any()
-    # A tab hardly stands inside a field: it has replaced something.
-    mark = {"\t": ";"}.get(layout.delimiter, layout.delimiter)
-    numbers, fitted, bad = [], [], []
-    for number, line, cut in rows.filter(long).select("number", "line", "fields").iter_rows():
-        found, how = _fit(cut, layout.width, "" if starts.any() else mark)
-        if len(found) > layout.width:
-            bad.append((number, len(cut), line))
-            continue
-        numbers.append(number)
-        fitted.append(found)
-        if how:
-            joined.setdefault(how, []).append(number)
-    repaired = pl.DataFrame(
-        {"number": numbers, "new": fitted},
-        schema={"number": rows.schema["number"], "new": pl.List(pl.String)},
-    )
-    left = pl.Series("number", [number for number, _, _ in bad], rows.schema["number"])
-    rows = rows.filter(~pl.col("number").is_in(left.implode()))
-    rows = rows.join(repaired, on="number", how="left", maintain_order="left")
-    return rows.with_columns(pl.coalesce("new", "fields").alias("fields")), joined, bad
+def _fields(line: str, layout: Layout) -> list[str]:
+    """Return the fields of a line, without one empty field beyond the last column."""
+    plain = line.split(layout.separator)
+    fields = split_fields(line, layout.separator) if '"' in line else plain
+    if len(fields) != layout.width and len(plain) == layout.width:
+        fields = plain
+    return fields[:-1] if len(fields) == layout.width + 1 and not fields[-1] else fields
 
 
 def _fit(fields: list[str], width: int, mark: str) -> tuple[list[str], str]:
@@ -887,13 +800,15 @@ def _ends_in_entity(field: str) -> bool:
     return end is not None and (end[1].startswith("#") or f"{end[1]};" in html.entities.html5)
 
 
-def _refuse(bad: Sequence[tuple[int, int, str]], total: int, layout: Layout) -> tuple[Refusal, ...]:
+def _refuse_long(
+    bad: Sequence[tuple[int, int, str]], total: int, layout: Layout
+) -> tuple[Refusal, ...]:
     """Return the refusal of rows that are too long, or raise `TableError` if they are many."""
     if not bad:
         return ()
     most = max(MAX_BAD_SHARE * total, min(_MAX_BAD_ROWS, _MAX_BAD_SHARE_OF_FEW * total))
-    lines = ", ".join(f"line {number} has {n}" for number, n, _ in bad[:EXAMPLES])
     if len(bad) > most:
+        lines = ", ".join(f"line {number} has {n}" for number, n, _ in bad[:EXAMPLES])
         (usual, often), *_ = Counter(n for _, n, _ in bad).most_common(1)
         advice = f"Quote the fields that contain {layout.delimiter!r}."
         if often == total:
@@ -902,14 +817,8 @@ def _refuse(bad: Sequence[tuple[int, int, str]], total: int, layout: Layout) -> 
             f"{len(bad):,} of {counted(total, 'row')} of {layout.path} have more fields than "
             f"{layout.expected}: {lines}. {advice}"
         )
-    reason = f"more fields than {layout.expected}"
     examples = (f"line {number} has {n} ({shown(line)})" for number, n, line in bad[:EXAMPLES])
-    return (Refusal(reason, len(bad), tuple(examples)),)
-
-
-def _few_lines(numbers: Sequence[int]) -> str:
-    more = ", ..." if len(numbers) > EXAMPLES else ""
-    return ", ".join(f"line {number}" for number in numbers[:EXAMPLES]) + more
+    return (Refusal(f"more fields than {layout.expected}", len(bad), tuple(examples)),)
 
 
 _UNZIP = "Unpack it first; text may also be gzipped."

@@ -7,11 +7,10 @@ import pytest
 
 from teaser.data.reading import (
     Layout,
-    Repaired,
+    Table,
     quoted_field,
     read_ragged,
     split_fields,
-    split_rows,
     swallows_rows,
 )
 from teaser.errors import TableError
@@ -23,7 +22,7 @@ def layout(separator: str = "\t", names: str = "abc", **options: Any) -> Layout:
     return Layout(Path("x.dat"), separator, separator, tuple(names), **options)
 
 
-def repair(text: str, separator: str = "\t", names: str = "abc") -> Repaired:
+def repair(text: str, separator: str = "\t", names: str = "abc") -> Table:
     header = separator.join(names)
     return read_ragged(f"{header}\n{text}".rstrip("\n").encode(), layout(separator, names))
 
@@ -57,11 +56,6 @@ class TestFields:
     def test_an_unclosed_quote_takes_no_long_search(self) -> None:
         text = b'"a,' * 20_000
         assert quoted_field(",").findall(text) == []
-
-    def test_lines_are_split_without_quotes(self) -> None:
-        rows = split_rows('1::"a"\r\n\n2::b::c', "::")
-        assert rows["number"].to_list() == [1, 3]
-        assert rows["fields"].to_list() == [["1", '"a"'], ["2", "b", "c"]]
 
 
 class TestLongRows:

@@ -19,7 +19,6 @@ from teaser.data.reading import (
     need_columns,
     read_table,
     read_text,
-    split_rows,
 )
 from teaser.data.rules import ListOf, Rule, Rules
 from teaser.errors import DataError, ParameterError, TableError, closest
@@ -103,7 +102,9 @@ def read_dat(path: Path, columns: Sequence[str], *, wide: str) -> pl.DataFrame:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    frame = split_rows(text, "::")
+    lines = pl.DataFrame({"line": [line.rstrip("\r") for line in text.split("\n")]})
+    rows = lines.with_row_index("number", offset=1).filter(pl.col("line") != "")
+    frame = rows.with_columns(fields=pl.col("line").str.split("::"))
     if frame.height == 0:
         raise TableError(f"{path} is empty.")
     short = pl.col("fields").list.len() < len(columns)
