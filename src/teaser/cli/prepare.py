@@ -363,7 +363,7 @@ def _write_rules(rules: Rules, folder: Path, given: Path | None, option: str) ->
     beside = path.with_suffix(".inferred.toml")
     if path.exists() and given is not None:
         return path
-    if path.exists() and not is_unedited(path, rules.to_toml(option)):
+    if path.exists() and not is_unedited(path):
         err.print(
             f"[yellow]warning:[/] {escape(str(path))} differs from the rules used now and is kept. "
             f"Pass it with {option} to use it. The rules used are in {beside.name} beside it.",

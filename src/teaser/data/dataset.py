@@ -378,7 +378,7 @@ class Dataset:
 
         Interactions in partitions are not copied; only their paths are written.
         """
-        artifact.write(folder, kind="dataset", **parts_of(self))
+        artifact.write(folder, kind="dataset", **_to_save(self))
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -390,7 +390,7 @@ class Dataset:
                 "prepare or Dataset.save wrote."
             )
         with artifact.refusing(f"{folder} is not a whole data set"):
-            found = cls(**attributes_of(content, str(folder)))
+            found = cls(**_from_saved(content, str(folder)))
             # Reports of wrong types fail where they are told.
             "".join(found.describe()["report"])
             return found
@@ -516,19 +516,16 @@ def assemble(
     }
 
 
-def parts_of(dataset: Any) -> dict[str, Any]:
-    """Return settings, arrays and tables of a data set, to be written.
-
-    Interactions in partitions are not copied; only their paths are written.
-    """
+def _to_save(dataset: Dataset) -> dict[str, Any]:
+    """Return settings, arrays and tables of a data set, to be written."""
     settings = {
         "rules": dataset.rules.as_dict(),
         "skipped": dict(dataset.rules.skipped),
-        "report": dataset.report.as_dict(),
-        "tag_report": dataset.tag_report.as_dict(),
+        "report": asdict(dataset.report),
+        "tag_report": asdict(dataset.tag_report),
         "items_without_metadata": dataset.items_without_metadata,
         "items_refused": [asdict(r) for r in dataset.items_refused],
-        **({"notes": list(dataset.notes)} if dataset.notes else {}),
+        "notes": list(dataset.notes),
     }
     arrays = pack("S", dataset.S)
     tables = {"items": dataset.table, "tags": tag_frame(dataset.tags)}
@@ -544,36 +541,37 @@ def parts_of(dataset: Any) -> dict[str, Any]:
         arrays |= pack("disliked", dataset.disliked)
     if dataset.user_features is not None:
         settings["user_features"] = dataset.user_features.settings()
-        arrays |= pack("F", dataset.user_features.Q)  # the name of earlier versions
-        tables["people_tags"] = tag_frame(dataset.user_tags)
+        arrays |= pack("Q", dataset.user_features.Q)
+        tables["user_tags"] = tag_frame(dataset.user_tags)
     return {"settings": settings, "arrays": arrays, "tables": tables}
 
 
-def attributes_of(content: artifact.Content, origin: str) -> dict[str, Any]:
-    """Return the attributes of the data set that a folder holds.
-
-    Parameters
-    ----------
-    content
-        What the folder holds, also as earlier versions wrote it.
-    origin
-        Its name in messages.
-    """
-    s, tables = content.settings, content.tables
+def _from_saved(content: artifact.Content, origin: str) -> dict[str, Any]:
+    """Return the attributes of the data set that a folder holds; `origin` names it in messages."""
+    s, arrays, tables = content.settings, content.arrays, content.tables
     rules = Rules.from_dict(s["rules"], origin=origin)
     ids = tables["items"].to_series(0).alias("item")
     items = saved_ids(ids, "items")
     check_roles(rules.roles, tables["items"].columns)
-    _check_finite(content)
+    # A time that is not known is NaN.
+    name = find_not_finite({name: array for name, array in arrays.items() if name != "times"})
+    if name is not None:
+        raise ArtifactError(f"Its array {name!r} has numbers that are not finite.")
     tags = tags_from(tables["tags"])
     if "partitions" in s:
-        users, X = Ids(()), Interactions.of(s["partitions"], ids, content.arrays["X.counts"])
+        users, X = Ids(()), Interactions.of(s["partitions"], ids, arrays["X.counts"])
     else:
         users = saved_ids(tables["users"]["user"], "users")
-        X = unpack("X", content.arrays, (len(users), len(items)))
+        X = unpack("X", arrays, (len(users), len(items)))
+    user_features = None
+    if "user_features" in s:
+        user_tags = tags_from(tables["user_tags"])
+        Q = unpack("Q", arrays, (len(users), len(user_tags)))
+        user_features = UserFeatures.of(s["user_features"], Q, user_tags)
+    has_disliked = "disliked.indptr" in arrays
     return {
         "X": X,
-        "S": unpack("S", content.arrays, (len(items), len(tags))),
+        "S": unpack("S", arrays, (len(items), len(tags))),
         "users": users,
         "items": items,
         "tags": tags,
@@ -583,29 +581,8 @@ def attributes_of(content: artifact.Content, origin: str) -> dict[str, Any]:
         "tag_report": TagReport.from_dict(s["tag_report"]),
         "items_without_metadata": s["items_without_metadata"],
         "items_refused": Refusal.from_dicts(s["items_refused"]),
-        "user_features": _user_features(content, len(users)),
-        # Earlier versions had none of these.
-        "times": content.arrays.get("times"),
-        "notes": tuple(s.get("notes", ())),
-        "disliked": unpack("disliked", content.arrays, X.shape)
-        if "disliked.indptr" in content.arrays
-        else None,
+        "user_features": user_features,
+        "times": arrays.get("times"),
+        "notes": tuple(s["notes"]),
+        "disliked": unpack("disliked", arrays, X.shape) if has_disliked else None,
     }
-
-
-def _check_finite(content: artifact.Content) -> None:
-    # A time that is not known is NaN.
-    known = {name: array for name, array in content.arrays.items() if name != "times"}
-    name = find_not_finite(known)
-    if name is not None:
-        raise ArtifactError(f"Its array {name!r} has numbers that are not finite.")
-
-
-def _user_features(content: artifact.Content, n_users: int) -> UserFeatures | None:
-    # Version 0.1.0 wrote "people".
-    settings = content.settings.get("user_features", content.settings.get("people"))
-    if settings is None:
-        return None
-    tags = tags_from(content.tables["people_tags"])
-    Q = unpack("F", content.arrays, (n_users, len(tags)))
-    return UserFeatures.of(settings, Q, tags)

@@ -40,14 +40,9 @@ class ReadReport:
     zero_strength: int = 0
     strength: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain values, in the form of earlier versions where it can be."""
-        new = () if self.strength else ("zero_strength", "strength")
-        return {name: value for name, value in asdict(self).items() if name not in new}
-
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Self:
-        """Return the report that `as_dict` made plain values of."""
+        """Return the report that `asdict` made plain values of."""
         return cls(**{**raw, "refused": Refusal.from_dicts(raw["refused"])})
 
     def with_refused(self, refused: Sequence[Refusal]) -> Self:

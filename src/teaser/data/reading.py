@@ -757,12 +757,14 @@ def _lines(text: bytes, layout: Layout) -> Iterator[tuple[int, str]]:
 
 
 def _fields(line: str, layout: Layout) -> list[str]:
-    """Return the fields of a line, without one empty field beyond the last column."""
+    """Return the fields of a line, without empty ones beyond the last column."""
     plain = line.split(layout.separator)
     fields = split_fields(line, layout.separator) if '"' in line else plain
     if len(fields) != layout.width and len(plain) == layout.width:
         fields = plain
-    return fields[:-1] if len(fields) == layout.width + 1 and not fields[-1] else fields
+    while len(fields) > layout.width and not fields[-1].strip():
+        fields = fields[:-1]
+    return fields
 
 
 def _fit(fields: list[str], width: int, mark: str) -> tuple[list[str], str]:
@@ -773,8 +775,6 @@ def _fit(fields: list[str], width: int, mark: str) -> tuple[list[str], str]:
     mark
         What stood before a field that begins with a space; empty if such fields are usual.
     """
-    while len(fields) > width and not fields[-1].strip():
-        fields = fields[:-1]
     surplus, how = len(fields) - width, ""
     found = fields[:1]
     for field in fields[1:]:

@@ -477,18 +477,11 @@ class Rules:
         return document.as_string() if same else None
 
 
-def is_unedited(path: str | Path, now: str = "") -> bool:
-    """Whether a file of rules is as `Rules.write` wrote it, with rules that nobody edited.
-
-    Parameters
-    ----------
-    now
-        The rules of today as TOML. A file that says the same is not edited either: earlier
-        versions wrote no last line.
-    """
+def is_unedited(path: str | Path) -> bool:
+    """Whether a file of rules is as `Rules.write` wrote it, with rules that nobody edited."""
     text = _read(path)
     before, mark, _ = text.rpartition(_MARK)
-    return text == now or (bool(mark) and text == _marked(before))
+    return bool(mark) and text == _marked(before)
 
 
 def _read(path: str | Path) -> str:

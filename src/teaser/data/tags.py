@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Self
 
@@ -255,17 +255,11 @@ class TagReport:
         )
         return [*out, *(f"warning: {warning}" for warning in self.warnings)]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain values, in the form of earlier versions where it can be."""
-        raw = asdict(self)
-        return raw if self.warnings else {k: v for k, v in raw.items() if k != "warnings"}
-
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Self:
-        """Return the report that `as_dict` made plain values of."""
+        """Return the report that `asdict` made plain values of."""
         cells = {column: (n, tuple(few)) for column, (n, few) in raw["unreadable"].items()}
-        warnings = tuple(raw.get("warnings", ()))  # earlier versions had none
-        return cls(**{**raw, "unreadable": cells, "warnings": warnings})
+        return cls(**{**raw, "unreadable": cells, "warnings": tuple(raw["warnings"])})
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""Amazon's reviews and products of three years, and the copy of Video Games."""
+"""Amazon, as published in 2014, 2018 and 2023, and a copy of Video Games."""
 
 import gzip
 import logging
@@ -9,20 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from source_files import (
-    REVIEWS_2014,
-    features,
-    jsonl,
-    read_real,
-    write,
-)
+from source_files import REVIEWS_2014, features, jsonl, read_real, write
 
 from teaser.data.dataset import Dataset
 from teaser.data.rules import Number, Text
-from teaser.data.sources import (
-    read_amazon,
-    read_amazon_video_games,
-)
+from teaser.data.sources import read_amazon, read_amazon_video_games
 from teaser.data.tags import build_tags
 from teaser.errors import ParameterError, TableError
 
@@ -169,11 +160,6 @@ class TestAmazon:
         assert "such as -1" in caplog.text
         assert "2 of 2 reviewed items" in caplog.text
 
-    def test_scripts_and_comments_are_no_words(self, amazon: Path) -> None:
-        text = "<SCRIPT>var x = 1;</script >Fun<!-- hidden --> &amp; games<style>p {}</style>"
-        write(amazon, meta_Games__json=jsonl([{"asin": "B01", "description": text}]))
-        assert read_amazon(amazon).items["description"].to_list() == ["Fun & games"]
-
     def test_few_bad_lines_are_counted_and_named(
         self, amazon: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -191,15 +177,6 @@ class TestAmazon:
             TableError, match=r"1 of 4 lines of .*reviews_Games_5\.json .*: line 4\."
         ):
             read_amazon(amazon)
-
-    def test_chunks_keep_every_row(self, amazon: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("teaser.data.sources.amazon._CHUNK", 2)
-        users = [f"A{i}" for i in range(5)]
-        write(
-            amazon,
-            reviews_Games_5__json=jsonl([{**REVIEWS_2014[0], "reviewerID": u} for u in users]),
-        )
-        assert read_amazon(amazon).interactions["user_id"].to_list() == users
 
     def test_a_review_without_an_item_is_refused_by_the_data_set(self, amazon: Path) -> None:
         lost = {"reviewerID": "A9", "overall": 5.0}
@@ -222,24 +199,12 @@ class TestAmazon:
         with pytest.raises(ParameterError, match="meta="):
             read_amazon(reviews=reviews)
 
-    def test_several_candidates(self, amazon: Path) -> None:
-        write(amazon, reviews_Toys_5__json=jsonl(REVIEWS_2014))
-        with pytest.raises(TableError, match=r"2 files fit.*reviews_Toys_5\.json.*reviews="):
-            read_amazon(amazon)
-
     def test_not_reviews(self, amazon: Path) -> None:
         write(amazon, reviews_Games_5__json=jsonl([{"name": "x", "stars": 5}]))
         with pytest.raises(
             TableError, match=r"No line .* has a user_id .*The first line has: name, stars"
         ):
             read_amazon(amazon)
-
-    def test_nothing_described(self, amazon: Path, caplog: pytest.LogCaptureFixture) -> None:
-        write(amazon, meta_Games__json=jsonl([{"asin": "B77"}]))
-        with caplog.at_level(logging.WARNING, logger="teaser"):
-            source = read_amazon(amazon)
-        assert source.items.height == 0
-        assert "None of the 2 reviewed items" in caplog.text
 
     def test_truncated_and_empty_files(self, amazon: Path) -> None:
         whole = gzip.compress(os.urandom(2000))
@@ -277,12 +242,6 @@ class TestAmazonVideoGames:
         assert "Video Games is left out of categories" in caplog.text
         assert features(source.rules) == {"price": 1, "category": 3, "brand": 3}
         assert "popular" in source.rules.skipped["sales_rank"]
-
-    def test_a_column_of_nothing_has_no_rule(self, folder: Path) -> None:
-        write(folder, items__csv=self.ITEMS.replace("9.5", "").replace(",Ox,1", ",,1"))
-        rules = read_amazon_video_games(folder).rules
-        assert features(rules) == {"category": 3}
-        assert rules.skipped["price"] == rules.skipped["brand"] == "it is empty"
 
     def test_missing_column(self, folder: Path) -> None:
         write(folder, items__csv="item_id,cost\n1,2\n")

@@ -1,4 +1,4 @@
-"""Files of a folder: found by name, read, and bad lines reported."""
+"""Folders of public data sets: which reader fits, and what is said where none does."""
 
 import gzip
 import logging
@@ -6,20 +6,24 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from source_files import write
+from source_files import MOVIES_CSV, RATINGS_CSV, real, write, write_imdb
 
-from teaser import files as named
+from teaser.data.dataset import Dataset
 from teaser.data.sources import folder
 from teaser.data.sources.folder import (
+    READERS,
     Folder,
-    add_list,
+    Source,
     as_numbers,
+    detect,
+    propose_tables,
     read_csv,
     read_dat,
     read_lines,
+    read_source,
     report_bad,
 )
-from teaser.errors import TableError
+from teaser.errors import DataError, ParameterError, TableError
 
 
 def test_files_are_found_by_name_zipped_or_not(tmp_path: Path) -> None:
@@ -33,13 +37,6 @@ def test_files_are_found_by_name_zipped_or_not(tmp_path: Path) -> None:
         folder.need("tables", "c.csv", "d.csv")
 
 
-def test_long_folders_are_listed_in_short(tmp_path: Path) -> None:
-    assert Folder(tmp_path).listing() == "no file at all"
-    for i in range(25):
-        (tmp_path / f"{i:02d}").touch()
-    assert Folder(tmp_path).listing().endswith("18, 19 and 5 more")
-
-
 def test_one_field_may_contain_the_separator(tmp_path: Path) -> None:
     write(tmp_path, x__dat="1::a::b::2\r\n3::c::4\n")
     frame = read_dat(tmp_path / "x.dat", ["n", "title", "m"], wide="title")
@@ -51,13 +48,6 @@ def test_a_column_with_an_odd_cell_stays_text(tmp_path: Path) -> None:
     write(tmp_path, x__csv="a,b\n1,2\nx,3\n")
     frame = read_csv(tmp_path / "x.csv", "rows", {"a": pl.Int64, "b": pl.Int64})
     assert frame.rows() == [("1", 2), ("x", 3)]
-
-
-def test_lists_are_distinct_and_in_order() -> None:
-    items = pl.DataFrame({"id": [2, 1, 3]})
-    pairs = pl.DataFrame({"id": [1, 2, 1, 1], "tag": ["b", "x", "a", "b"]})
-    found = add_list(items, pairs, "tags")
-    assert found.rows() == [(2, ["x"]), (1, ["b", "a"]), (3, None)]
 
 
 def test_a_few_bad_lines_are_logged_and_more_are_refused(
@@ -79,10 +69,100 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         list(read_lines(tmp_path / "a.dat"))
 
 
-def test_a_gzipped_table_does_not_expand_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(named, "_SMALL", 2**20)
-    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a\n" + b"0\n" * 2**22))
-    with pytest.raises(TableError, match="expands to more than"):
-        read_csv(tmp_path / "a.csv.gz", "rows", {"a": pl.Int64})
+def test_the_first_lines_tell_interactions_and_items(tmp_path: Path) -> None:
+    (tmp_path / "a users.dat").write_text("User-ID\tAge\n1\t30\n")
+    (tmp_path / "info.dat").write_text("Book_ID\tBook-Title\n1\tA book\n")
+    (tmp_path / "later.txt").write_text("user;item;rating\n1;1;5\n")
+    with gzip.open(tmp_path / "history.dat.gz", "wt") as file:
+        file.write("user\titem\n1\t1\n")
+    assert propose_tables(tmp_path) == (
+        f"Name two tables: teaser prepare {tmp_path}/history.dat.gz {tmp_path}/info.dat --out DATA."
+        " There are interactions in later.txt too."
+    )
+
+
+def test_parquet_files_tell_by_their_columns_and_names_are_quoted(tmp_path: Path) -> None:
+    folder = tmp_path / "my shop"
+    folder.mkdir()
+    pl.DataFrame({"customer_id": [1], "product_id": [2]}).write_parquet(folder / "sales.parquet")
+    (folder / "broken.parquet").write_bytes(b"no")
+    (folder / "broken.csv.gz").write_bytes(b"no")
+    (folder / "long.txt").write_text("user_id,item_id," + "x" * 20_000)
+    assert propose_tables(folder) == (
+        f"Name the table of interactions: teaser prepare '{folder}/sales.parquet' --out DATA."
+    )
+
+
+def test_without_a_header_the_kind_of_tables_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,2\n")
+    proposed = propose_tables(tmp_path)
+    assert proposed.startswith("Name two tables: teaser prepare ")
+    assert f"{tmp_path}/INTERACTIONS {tmp_path}/ITEMS" in proposed
+    (tmp_path / "a.csv").unlink()
+    assert propose_tables(tmp_path) == ""
+
+
+def dataset(source: Source) -> Dataset:
+    return Dataset.from_tables(
+        source.interactions,
+        source.items,
+        user=source.user,
+        item=source.item,
+        rules=source.rules,
+        positive=source.positive,
+    )
+
+
+class TestChoosing:
+    def test_detects_each_layout(
+        self, ml_1m: Path, movielens: Path, amazon: Path, tmp_path: Path
+    ) -> None:
+        assert [detect(f) for f in (ml_1m, movielens, amazon)] == ["ml-1m", "movielens", "amazon"]
+        games = write(
+            tmp_path / "g", interactions__csv="user_id\n", items__csv="item_id,sales_rank\n"
+        )
+        assert detect(games) == "amazon-video-games"
+        assert detect(write(tmp_path / "b", books__csv="x", ratings_random__csv="y")) == "goodbooks"
+
+    def test_tables_of_ones_own_fit_no_reader(self, tmp_path: Path) -> None:
+        own = write(tmp_path / "own", interactions__csv="user_id\n", items__csv="item_id,price\n")
+        with pytest.raises(TableError) as caught:
+            detect(own)
+        said = str(caught.value)
+        assert "fits no reader" in said
+        assert "Found: interactions.csv, items.csv. Name two tables: teaser prepare" in said
+        assert "Name the reader" not in said
+        for name in READERS:
+            assert f"{name}: " in said
+
+    def test_two_layouts_in_one_folder(self, ml_1m: Path) -> None:
+        write(ml_1m, movies__csv=MOVIES_CSV, ratings__csv=RATINGS_CSV)
+        with pytest.raises(TableError, match="fits ml-1m and movielens"):
+            detect(ml_1m)
+
+    def test_read_by_name(self, movielens: Path, tmp_path: Path) -> None:
+        imdb = write_imdb(tmp_path / "imdb")
+        source = read_source("movielens", str(movielens), imdb=str(imdb))
+        assert source.name == "movielens"
+        assert source.items["runtime"].to_list() == [81, None, 4]
+
+    def test_unknown_name_and_option(self, movielens: Path) -> None:
+        with pytest.raises(DataError, match=r"Unknown source 'movielen'.*Closest: movielens"):
+            read_source("movielen", movielens)
+        with pytest.raises(ParameterError, match=r"no option 'imbd'.*Closest: imdb"):
+            read_source("movielens", movielens, imbd="x")
+        with pytest.raises(ParameterError, match="Known: none"):
+            read_source("ml-1m", movielens, imdb="x")
+
+
+@pytest.mark.parametrize(
+    "name", ["ml-1m", "ml-latest-small", "amazon-video-games", "goodbooks-5pct"]
+)
+def test_the_real_copies_become_data_sets(name: str) -> None:
+    source = read_source(detect(real(name)), real(name))
+    made = dataset(source)
+    assert made.report.refused == ()
+    assert made.items_refused == ()
+    assert made.report.rows == source.interactions.height
+    assert made.n_items >= source.items.height
+    assert made.table[made.rules.roles["title"]].dtype == pl.String

@@ -1,4 +1,4 @@
-"""MovieLens in its official layouts, and the real copies."""
+"""MovieLens, with credits from IMDb."""
 
 import gzip
 import logging
@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from source_files import (
     EXTRAS_DAT,
+    IMDB,
     MOVIES_DAT,
     RATINGS_CSV,
     RATINGS_DAT,
@@ -17,14 +18,12 @@ from source_files import (
     features,
     read_real,
     write,
+    write_imdb,
 )
 
 from teaser.data.dataset import Dataset
-from teaser.data.rules import ListOf, Rules
-from teaser.data.sources import (
-    read_movielens,
-    read_movielens_1m,
-)
+from teaser.data.rules import ListOf, Number, Rules
+from teaser.data.sources import read_movielens, read_movielens_1m
 from teaser.data.tags import Tag, build_tags
 from teaser.errors import TableError
 
@@ -73,25 +72,10 @@ class TestMovieLens1M:
             ),
         )
 
-    def test_users_are_optional(self, ml_1m: Path) -> None:
-        (ml_1m / "users.dat").unlink()
-        assert read_movielens_1m(ml_1m).users is None
-
     @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
     def test_either_encoding(self, ml_1m: Path, encoding: str) -> None:
         (ml_1m / "movies.dat").write_bytes(MOVIES_DAT.encode(encoding))
         assert read_movielens_1m(ml_1m).items["title"][1] == "Café of Rain (Le Café de la pluie)"
-
-    def test_latin_1_control_characters_end_no_line(self, ml_1m: Path) -> None:
-        (ml_1m / "movies.dat").write_bytes(b"10::A\x85B\xe9 (1990)::Drama\r\n11::C (1991)::War\r\n")
-        items = read_movielens_1m(ml_1m).items
-        assert items["title"].to_list() == ["A\x85Bé", "C"]
-        assert items["genres"].to_list() == [["Drama"], ["War"]]
-
-    def test_csv_ratings(self, ml_1m: Path) -> None:
-        (ml_1m / "ratings.dat").unlink()
-        write(ml_1m, ratings__csv="userId,movieId,rating\n1,10,5\n2,11,3\n")
-        assert read_movielens_1m(ml_1m).interactions.rows() == [(1, 10, 5.0), (2, 11, 3.0)]
 
     def test_extra_information(self, ml_1m: Path) -> None:
         write(ml_1m, movies_extrainfos__dat=EXTRAS_DAT)
@@ -156,11 +140,6 @@ class TestMovieLens1M:
         ):
             read_movielens_1m(ml_1m)
 
-    def test_empty_file(self, ml_1m: Path) -> None:
-        write(ml_1m, movies__dat="\n")
-        with pytest.raises(TableError, match=r"movies\.dat is empty"):
-            read_movielens_1m(ml_1m)
-
 
 class TestMovieLens:
     def test_tables(self, movielens: Path) -> None:
@@ -216,15 +195,6 @@ class TestMovieLens:
         assert tags == [["fun", "a|b, c"], ["dark"], None]
         assert "2 rows" in caplog.text
 
-    def test_gzipped_tables(self, movielens: Path) -> None:
-        plain = read_movielens(movielens)
-        for path in list(movielens.iterdir()):
-            path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
-            path.unlink()
-        zipped = read_movielens(movielens)
-        assert_frame_equal(zipped.items, plain.items)
-        assert_frame_equal(zipped.interactions, plain.interactions)
-
     def test_an_odd_cell_is_refused_and_named_by_the_data_set(self, movielens: Path) -> None:
         write(movielens, ratings__csv=RATINGS_CSV + "3,1,many,8\n")
         source = read_movielens(movielens)
@@ -242,11 +212,6 @@ class TestMovieLens:
         ]
         assert made.report.interactions == 2
 
-    def test_missing_column(self, movielens: Path) -> None:
-        write(movielens, ratings__csv="user,movieId,rating\n1,1,4\n")
-        with pytest.raises(TableError, match=r"'userId', needed for the ratings .*Closest: user"):
-            read_movielens(movielens)
-
     def test_empty_and_header_only(self, movielens: Path) -> None:
         write(movielens, ratings__csv="")
         with pytest.raises(TableError, match="is empty"):
@@ -254,13 +219,6 @@ class TestMovieLens:
         write(movielens, ratings__csv="userId,movieId,rating\n")
         with pytest.raises(TableError, match="no rows"):
             read_movielens(movielens)
-
-    def test_no_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(TableError, match="does not exist"):
-            read_movielens(tmp_path / "nowhere")
-        (tmp_path / "file").write_text("x")
-        with pytest.raises(TableError, match="is a file, not a folder"):
-            read_movielens(tmp_path / "file")
 
 
 def test_the_real_movielens_1m() -> None:
@@ -299,3 +257,86 @@ def test_the_real_movielens_latest_small() -> None:
     tags = build_tags(source.items, source.rules.tags)
     assert dict(tags.report.tags) == {"genre": 19, "year": 97, "tag": 324}
     assert source.items["link"].null_count() == 0
+
+
+class TestImdb:
+    @pytest.mark.parametrize("zipped", [False, True])
+    def test_join(self, movielens: Path, tmp_path: Path, zipped: bool) -> None:
+        source = read_movielens(movielens, imdb=write_imdb(tmp_path / "imdb", zipped=zipped))
+        assert_frame_equal(
+            source.items.select("movieId", "year", "runtime", "directors", "writers"),
+            pl.DataFrame(
+                {
+                    "movieId": [1, 2, 3],
+                    "year": [1995, 2006, 1892],
+                    "runtime": [81, None, 4],
+                    "directors": [["Bo Ey", "Ann Ox"], ["Ann Ox"], None],
+                    "writers": [["Cy Du"], None, None],
+                }
+            ),
+        )
+        assert features(source.rules)["director"] == features(source.rules)["writer"] == 3
+        assert "actor" not in features(source.rules)
+        assert Number("runtime", bins=10, unit="minutes") in source.rules.tags
+
+    @pytest.mark.parametrize("crew", [False, True])
+    def test_actors_in_the_order_of_billing(
+        self, movielens: Path, tmp_path: Path, crew: bool
+    ) -> None:
+        names = [name for name in IMDB if crew or name != "title.crew.tsv"]
+        imdb = write_imdb(tmp_path / "imdb", *names)
+        source = read_movielens(movielens, imdb=imdb, actors=True)
+        assert source.items["actors"].to_list() == [["Cy Du", "Ann Ox"], None, None]
+        assert source.items["directors"][0].to_list() == (
+            ["Bo Ey", "Ann Ox"] if crew else ["Ann Ox"]
+        )
+        assert features(source.rules)["actor"] == 3
+
+    def test_counts_what_was_not_found(
+        self, movielens: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        imdb = write_imdb(tmp_path / "imdb")
+        write(imdb, title__basics__tsv=IMDB["title.basics.tsv"].replace("tt10048342", "tt7"))
+        write(imdb, name__basics__tsv=IMDB["name.basics.tsv"].replace("nm0000002\t", "nm8\t"))
+        with caplog.at_level(logging.INFO, logger="teaser"):
+            items = read_movielens(movielens, imdb=imdb).items
+        assert "2 of 3 movies were found in IMDb" in caplog.text
+        assert "1 movies were not found in IMDb, such as 2." in caplog.text
+        assert "1 of 3 credited names are not in" in caplog.text
+        assert "nm0000002" in caplog.text
+        assert items["directors"].to_list() == [["Ann Ox"], ["Ann Ox"], None]
+
+    def test_warns_when_nothing_matches(
+        self, movielens: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        write(movielens, links__csv="movieId,imdbId\n1,5550001\n2,\n3,5550003\n")
+        with caplog.at_level(logging.WARNING, logger="teaser"):
+            source = read_movielens(movielens, imdb=write_imdb(tmp_path / "imdb"))
+        assert "None of the 3 movies was found" in caplog.text
+        assert features(source.rules) == {"genre": 3, "year": 3, "tag": 3}
+        assert source.rules.skipped["runtime"] == "it is empty"
+
+    def test_needs_links_and_tables(self, movielens: Path, tmp_path: Path) -> None:
+        imdb = write_imdb(tmp_path / "imdb", "title.basics.tsv", "name.basics.tsv")
+        with pytest.raises(TableError, match=r"title\.crew\.tsv or title\.principals\.tsv"):
+            read_movielens(movielens, imdb=imdb)
+        write_imdb(imdb, "title.crew.tsv")
+        with pytest.raises(TableError, match=r"The actors are missing.*title\.principals\.tsv"):
+            read_movielens(movielens, imdb=imdb, actors=True)
+        (movielens / "links.csv").unlink()
+        with pytest.raises(TableError, match=r"links\.csv"):
+            read_movielens(movielens, imdb=imdb)
+
+    def test_foreign_and_broken_tables(self, movielens: Path, tmp_path: Path) -> None:
+        imdb = write_imdb(tmp_path / "imdb")
+        write(imdb, title__crew__tsv="tconst\tdirector\twriters\ntt1\tnm1\tnm2\n")
+        with pytest.raises(TableError, match=r"title\.crew\.tsv lacks column 'directors'.*Closest"):
+            read_movielens(movielens, imdb=imdb)
+        (imdb / "title.crew.tsv").unlink()
+        rows = "".join(
+            f"tt{i * 7919 % 9999991}\tnm{i * 104729 % 9999973}\t\\N\n" for i in range(9999)
+        )
+        whole = gzip.compress(IMDB["title.crew.tsv"].encode() + rows.encode())
+        (imdb / "title.crew.tsv.gz").write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(TableError, match=r"title\.crew\.tsv\.gz could not be read"):
+            read_movielens(movielens, imdb=imdb)

@@ -1,12 +1,15 @@
-"""Columns of ids are taken as given, by name, or by the values that tables share."""
+"""The columns of ids are found, and columns that nobody named are pointed out."""
 
 import re
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import polars as pl
 import pytest
 
-from teaser.data.columns import find_id_columns, find_key, names_ids
+from teaser.data.columns import IdColumns, find_id_columns, find_key, unused_notes
+from teaser.data.condition import Conditions
+from teaser.data.interactions import Strength
 from teaser.data.reading import Table, snake_case
 from teaser.errors import TableError
 
@@ -56,10 +59,6 @@ class TestNames:
     def test_usual_names_are_known(self, user: str, item: str) -> None:
         assert found(table(**{item: ["a"], user: [1], "rating": [1]})) == (user, item, item, user)
 
-    def test_the_default_goes_first(self) -> None:
-        columns = {"item": [1], "movie_id": [1], "item_id": [1], "user": [1], "user_id": [1]}
-        assert found(table(**columns))[:2] == ("user_id", "item_id")
-
     def test_what_is_given_is_taken(self) -> None:
         choices = table(a=[1], b=[2], user_id=[3], item_id=[4])
         assert found(choices, user="a", item="b")[:2] == ("a", "b")
@@ -99,10 +98,6 @@ class TestValues:
             found(table(user=[1, 2], item=[10.0, None]), table(sku=[10.0, 11.0, None]))[2] == "sku"
         )
         assert found(table(user=[1], item=[" a"]), table(code_of_it=["a ", "b"]))[2] == "code_of_it"
-
-    def test_fractions_are_no_ids(self) -> None:
-        with pytest.raises(TableError, match="'item', needed for the items"):
-            find_id_columns(table(user=[1, 2], item=[1.5, 2.5]), table(height=[1.5, 2.5]))
 
     def test_ids_that_are_elsewhere_are_pointed_out(self) -> None:
         choices = table(user_id=[1, 2], book_id=[10, 11])
@@ -150,15 +145,6 @@ class TestMissing:
         with pytest.raises(TableError, match=r"'user', needed for the users.*--users-id COLUMN"):
             find_id_columns(CHOICES, None, table(age=[30, 31]))
 
-    def test_a_usual_name_is_proposed_where_no_values_are_shared(self) -> None:
-        with pytest.raises(TableError, match=r"Likely: id\. Give items_id='id' \(--items-id id\)"):
-            find_id_columns(CHOICES, table(id=["010", "011"], genre=["a", "b"]))
-
-    def test_of_two_equal_columns_one_must_be_named(self) -> None:
-        items = table("i.csv", p=[10, 11, 12], q=[10, 11, 12])
-        with pytest.raises(TableError, match=r"Likely: p. Give items_id='p' \(--items-id p\)"):
-            find_id_columns(CHOICES, items)
-
     def test_a_file_without_a_header_says_so(self) -> None:
         headless = Table(
             pl.DataFrame({"1": [2], "7": [8]}), headless="Name its columns: --columns."
@@ -182,10 +168,6 @@ class TestMissing:
         with pytest.raises(TableError, match=r"3 columns of w\.csv .*i0, i1\. If each .* melt"):
             find_id_columns(wide, table("m.csv", item_id=[1, 2, 3]))
 
-    def test_a_name_with_spaces_is_quoted(self) -> None:
-        with pytest.raises(TableError, match=r"\(--user 'User ID'\)"):
-            find_id_columns(table(**{"User ID": [1], "item": [1]}), user="usr")
-
 
 def test_partitions_find_the_column_of_their_items() -> None:
     ids = pl.Series([10, 11])
@@ -194,8 +176,111 @@ def test_partitions_find_the_column_of_their_items() -> None:
     assert "--items-id Book_ID" in find_key(ITEMS, ids, "item", None)[1][0]
 
 
-def test_names_of_columns_tell_users_and_items() -> None:
-    assert names_ids(["Book_ID", "Title"], "items")
-    assert not names_ids(["Book_ID", "Title"], "users")
-    assert names_ids(["User-ID", "Age"], "users")
-    assert not names_ids(["Age"], "items")
+NOON = datetime(2024, 1, 31, 12, tzinfo=UTC).timestamp()
+IDS = IdColumns("user", "item", "item", "user")
+
+
+def notes(columns: dict[str, Any], ids: IdColumns = IDS, **options: Any) -> list[str]:
+    n = len(next(iter(columns.values())))
+    frame = pl.DataFrame({"user": range(n), "item": 1} | columns)
+    rules: dict[str, Any] = {"positive": None, "negative": None, "strength": None}
+    return unused_notes(Table(frame, "r.csv"), ids, **rules | options)
+
+
+class TestRatings:
+    @pytest.mark.parametrize(
+        ("cells", "rule"),
+        [
+            ([1, 2, 3, 4, 5], "rating >= 4"),
+            ([0.5, 3.5, 5.0], "rating >= 4"),
+            (list(range(1, 11)), "rating >= 7"),
+            (list(range(11)), "rating >= 7"),
+            ([-1, 5, 10, None], "rating >= 7"),
+            ([-1, 0, 1], "rating >= 1"),
+            ([0.0, 0.3, 1.0], "rating >= 0.67"),
+            ([1.0, 2.0, 3.0, float("nan")], "rating >= 3"),
+        ],
+    )
+    def test_the_upper_third_is_proposed(self, cells: Any, rule: str) -> None:
+        (said,) = notes({"rating": cells})
+        assert said.endswith(f'give --positive "{rule}" (positive={rule!r})')
+        assert Conditions.of(rule) is not None
+
+    @pytest.mark.parametrize(
+        ("name", "cells"),
+        [
+            ("rank", [1, 2, 3]), ("rating", ["a", "b", "c"]), ("rating", [1, 1, 1]),
+            ("rating", [0, 1, 1]), ("score", list(range(500))), ("accessed", [1, 1, 1]),
+        ],
+    )  # fmt: skip
+    def test_other_columns_are_no_ratings(self, name: str, cells: Any) -> None:
+        assert notes({name: cells}) == []
+
+    def test_a_rule_or_a_strength_answers_it(self) -> None:
+        rule = Conditions.parse("action = 'like'")
+        columns = {"rating": [1, 2, 3], "action": ["like"] * 3}
+        assert notes(columns, positive=rule) == notes(columns, negative=rule) == []
+        assert notes(columns, strength=Strength("rating")) == []
+        assert len(notes(columns, strength=Strength(counts="log"))) == 1
+
+
+class TestTimes:
+    @pytest.mark.parametrize(
+        ("name", "cells"),
+        [
+            ("timestamp", [NOON, NOON + 1]),
+            ("unixReviewTime", [NOON * 1000, None]),
+            ("date", ["2024-01-31", "2024-01-31T08:00:00"]),
+            ("date", ["31/01/2024", "31/01/2024 08:00"]),
+            ("created-time", [date(2024, 1, 31)] * 2),
+            ("my_last_updated", [int(NOON), int(NOON) - 1]),
+            ("added", [NOON * 1000, NOON * 1000]),
+            ("Seen", [date(2024, 1, 31)] * 2),
+            ("tstamp", ["2024-01-31 12:00:00", "2024-01-31 12:00:00"]),
+        ],
+    )
+    def test_the_option_is_named(self, name: str, cells: Any) -> None:
+        (said,) = notes({name: cells})
+        assert "has times, such as 2024-01-31." in said
+        assert said.endswith(f"give --time {name} (time={name!r})")
+
+    @pytest.mark.parametrize(
+        ("name", "cells"),
+        [
+            ("time", [30, 45]), ("day", ["Monday", "Sunday"]), ("order_id", [NOON, NOON]),
+            ("when", [[1], [2]]), ("time", [timedelta(1), timedelta(2)]), ("ts", [None, None]),
+            ("isbn", ["0553280368", "1853260086"]), ("steam", [76561197970982479] * 2),
+            ("phone", [NOON, 5 * NOON]), ("x", [True, False]), ("empty", [None, None]),
+        ],
+    )  # fmt: skip
+    def test_other_columns_have_no_times(self, name: str, cells: Any) -> None:
+        assert notes({name: cells}) == []
+
+
+class TestAmounts:
+    @pytest.mark.parametrize(
+        "name",
+        ["weight", "plays", "play_count", "playCount", "listens", "hours", "playtime_forever"],
+    )
+    def test_the_options_are_named(self, name: str) -> None:
+        (said,) = notes({name: [1.0, 352_698.0, 13.5]})
+        assert said == (
+            f"column {name!r} of r.csv goes from 1 to 352,698, and every row counts alike. To let "
+            f"larger ones count more, give --strength {name} --counts log (strength={name!r}, "
+            "counts='log')"
+        )
+
+    @pytest.mark.parametrize(
+        ("name", "cells"),
+        [
+            ("weight", [1, 1, 1]), ("plays", [-1, 2, 3]), ("count", ["a", "b", "c"]),
+            ("height", [1, 2, 3]), ("plays", [None, None, None]),
+        ],
+    )  # fmt: skip
+    def test_other_columns_are_no_amounts(self, name: str, cells: Any) -> None:
+        assert notes({name: cells}) == []
+
+    def test_all_that_stands_unused_is_told(self) -> None:
+        columns = {"plays": [1, 2, 3], "rating": [1, 2, 3], "when": [NOON] * 3}
+        said = " ".join(notes(columns))
+        assert [option in said for option in ("--positive", "--time", "--strength")] == [True] * 3

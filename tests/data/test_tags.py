@@ -1,16 +1,152 @@
-"""The one-hot matrix of the tags, and the report of what is left out."""
+"""Tags: their names and labels, the matrix of items and tags, and warnings of poor ones."""
 
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.data.rules import Category, ListOf, Number, Rule, Text, Year
-from teaser.data.tags import OneHotTags, Tag, TagReport, build_tags, encode_tags
-from teaser.errors import RuleError, TableError
+from teaser.data import tags as tag_quality
+from teaser.data.rules import Category, ListOf, Number, Rule, Rules, Text, Year
+from teaser.data.tags import (
+    OneHotTags,
+    Tag,
+    build_tags,
+    encode_tags,
+    feature_label,
+    feature_words,
+    find_bare,
+    near_equal_tags,
+    no_tags,
+    resolve_tag,
+    tag_warnings,
+)
+from teaser.errors import ParameterError, RuleError, TableError, UnknownTagError
+
+
+class TestTag:
+    @given(
+        st.text().map(str.strip).filter(lambda t: t and "=" not in t),
+        st.text().map(str.strip).filter(bool),
+    )
+    def test_a_tag_reads_back_from_its_text(self, feature: str, value: str) -> None:
+        tag = Tag(feature, value)
+        assert Tag.parse(str(tag)) == tag
+
+    def test_half_a_tag_is_refused(self) -> None:
+        for text in ("", "jazz", "=jazz", "genre=", " = ", "genre= "):
+            with pytest.raises(UnknownTagError, match="is not a tag"):
+                Tag.parse(text)
+
+
+class TestLabel:
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "2",
+            "1994",
+            "1990s",
+            "1990–1994",
+            "under 10",
+            "10 to 20",
+            "-3 to 1.5",
+            "20 and over",
+            "3+",
+            "10 %",
+            "yes",
+            "No",
+            "unknown",
+            "R",
+        ],
+    )
+    def test_what_says_nothing_alone_stands_after_its_feature(self, value: str) -> None:
+        assert Tag("min_players", value).label == f"Min players: {value}"
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "Agnès Varda",
+            "PG",
+            "7 Samurai",
+            "2001: A Space Odyssey",
+            "under the sea",
+            "under 10 km",
+            "20 km and over",
+            "players 4",
+            "12 monkeys",
+            "日",
+            "Yes Minister",
+            "over and over",
+        ],
+    )
+    def test_words_stand_alone(self, value: str) -> None:
+        assert Tag("title word", value).label == value
+
+    @pytest.mark.parametrize(
+        ("name", "label"),
+        [
+            ("Book-Author", "Book author"),
+            ("Year-Of-Publication", "Year of publication"),
+            ("startYear", "Start year"),
+            ("ISBNCode", "ISBN code"),
+            ("ISBN", "ISBN"),
+            ("GENRE", "Genre"),
+            ("Image-URL-L", "Image URL L"),
+            ("author.name", "Author name"),
+            ("co-author", "Co-author"),
+            ("Release Date", "Release Date"),
+            ("TV show", "TV show"),
+            ("étoiles_Moyennes", "Étoiles moyennes"),
+            ("price_band", "Price band"),
+            ("_", "_"),
+        ],
+    )
+    def test_names_of_columns_become_words(self, name: str, label: str) -> None:
+        assert feature_label(name) == label
+
+    def test_before_a_value_the_first_letter_stays(self) -> None:
+        names = ["YearPublished", "max_players", "startYear", "_", "my column"]
+        wanted = ["Year published", "max players", "start year", "_", "my column"]
+        assert [feature_words(name) for name in names] == wanted
+
+
+class TestResolve:
+    INDEX = {Tag("genre", "jazz"): 0, Tag("genre", "rock"): 1}  # noqa: RUF012
+
+    @pytest.mark.parametrize("tag", [Tag("genre", "rock"), "genre=rock", " genre = rock"])
+    def test_tags_and_texts_are_found(self, tag: Tag | str) -> None:
+        assert resolve_tag(tag, self.INDEX) == 1
+
+    def test_an_unknown_tag_is_named_with_the_closest(self) -> None:
+        with pytest.raises(UnknownTagError, match=r"Unknown tag genre=jaz\. Closest: genre=jazz"):
+            resolve_tag("genre=jaz", self.INDEX)
+
+    def test_a_bare_name_is_found_where_one_tag_has_it(self) -> None:
+        appeal = Tag("general appeal", "general appeal")
+        index = {
+            Tag("style", "swing"): 0,
+            Tag("genre", "jazz"): 0,
+            appeal: 1,
+            Tag("town", "jazz"): 2,
+        }
+        assert resolve_tag("general appeal", index) == 1
+        assert resolve_tag(" town ", index) == 2
+        with pytest.raises(ParameterError, match="several tags: genre=jazz, town=jazz"):
+            resolve_tag("jazz", index)
+        with pytest.raises(UnknownTagError, match=r"'jaz' is not a tag.*Closest: genre=jazz"):
+            resolve_tag("jaz", self.INDEX)
+        assert find_bare("jazz", self.INDEX) == Tag("genre", "jazz")
+        assert find_bare("folk", self.INDEX) is None
+        assert find_bare("genre", self.INDEX) is None
+
+    @pytest.mark.parametrize("thing", [5, None, ["genre", "jazz"]])
+    def test_what_is_no_tag_is_unknown(self, thing: Any) -> None:
+        with pytest.raises(UnknownTagError, match="Unknown tag"):
+            resolve_tag(thing, self.INDEX)
+
 
 ITEMS = pl.DataFrame(
     {
@@ -44,14 +180,6 @@ class TestBuild:
             "genres=jazz",
             "genres=rock",
         ]
-
-    def test_rules_may_share_a_feature(self) -> None:
-        items = pl.DataFrame({"main": ["a", "b"], "other": ["b|c", "b"]})
-        rules = [Category("main", feature="genre"), ListOf("other", feature="genre")]
-        table = build_tags(items, rules)
-        assert carried(table) == [{"genre=a", "genre=b", "genre=c"}, {"genre=b"}]
-        assert table.S.max() == 1
-        assert table.report.tags == {"genre": 3}
 
     @given(
         st.lists(
@@ -88,14 +216,6 @@ class TestBuild:
         items = pl.DataFrame({"x": ["New\r\n York", "New\tYork\0 ", "New York"]})
         assert list(map(str, build_tags(items, [Category("x")]).tags)) == ["x=New York"]
 
-    def test_long_values_are_kept_whole(self) -> None:
-        items = pl.DataFrame({"x": ["y" * 10_000 + "a", "y" * 10_000 + "b"]})
-        assert [len(t.value) for t in build_tags(items, [Category("x")]).tags] == [10_001, 10_001]
-
-    def test_values_may_hold_equal_signs(self) -> None:
-        (tag,) = build_tags(pl.DataFrame({"x": ["a=b"]}), [Category("x")]).tags
-        assert Tag.parse(str(tag)) == tag
-
     def test_blank_values_are_no_tags(self) -> None:
         items = pl.DataFrame({"x": ["", " ", "| |", "a||b"]})
         assert list(map(str, build_tags(items, [ListOf("x")]).tags)) == ["x=a", "x=b"]
@@ -111,11 +231,6 @@ class TestBuild:
     def test_a_missing_column_is_named_with_the_closest(self) -> None:
         with pytest.raises(TableError, match=r"list rule needs column 'genre'.*Closest: genres"):
             build_tags(ITEMS, [ListOf("genre")])
-
-    def test_the_items_are_not_changed(self) -> None:
-        before = ITEMS.clone()
-        build_tags(ITEMS, [ListOf("genres"), Number("price")])
-        assert ITEMS.equals(before)
 
 
 class TestReport:
@@ -152,18 +267,6 @@ class TestReport:
         assert report.unreadable == {"price": (2, ("inf", "NaN"))}
         assert report.items_without_tags == 3
 
-    def test_no_tag_left_can_be_allowed(self) -> None:
-        found = build_tags(pl.DataFrame({"x": ["a", "b"]}), [], allow_none=True)
-        assert found.S.shape == (2, 0)
-        assert found.tags == ()
-        assert found.report.lines() == ["0 tags: none", "2 items have no tag"]
-
-    def test_warnings_are_told_and_last(self) -> None:
-        report = TagReport({"f": 2}, warnings=("near-equal: a and b",))
-        assert report.lines()[-1] == "warning: near-equal: a and b"
-        assert TagReport.from_dict(report.as_dict()) == report
-        assert "warnings" not in TagReport({"f": 2}).as_dict()
-
     def test_no_tag_left_is_an_error_that_says_why(self) -> None:
         cases: list[Any] = [
             (Category("x", min_items=2), ["a", "b"], "2 tags left out, with too few items"),
@@ -178,10 +281,6 @@ class TestReport:
         for rule, cells, why in cases:
             with pytest.raises(RuleError, match=f"No tag is left: .*{why}.*Lower min_items"):
                 build_tags(pl.DataFrame({"x": cells}), [rule])
-
-    def test_no_rule_leaves_no_tag(self) -> None:
-        with pytest.raises(RuleError, match="No tag is left: 0 tags: none"):
-            build_tags(ITEMS, [])
 
 
 class TestEncode:
@@ -204,21 +303,52 @@ class TestEncode:
         found = encode_tags(new, table.rules, table.tags)[0]
         assert [str(table.tags[j]) for j in found.indices] == ["genres=jazz", "price=10 and over"]
 
-    def test_a_category_of_numbers_is_read_alike_among_whole_ones(self) -> None:
-        table = build_tags(pl.DataFrame({"x": [3.0, 4.5]}), [Category("x")])
-        found = encode_tags(pl.DataFrame({"x": [3]}), table.rules, table.tags)[0]
-        assert found.toarray().tolist() == [[1.0, 0.0]]
 
-    def test_a_missing_column_is_refused(self) -> None:
-        table = build_tags(ITEMS, self.RULES)
-        with pytest.raises(TableError, match="needs column 'price'"):
-            encode_tags(ITEMS.drop("price"), table.rules, table.tags)[0]
+def tags(n: int) -> list[Tag]:
+    return [Tag("f", f"t{j}") for j in range(n)]
 
 
-def test_bins_that_nothing_falls_into_are_counted() -> None:
-    items = pl.DataFrame({"price": [1.0, 2.0, 30.0]})
-    found = build_tags(items, [Number("price", edges=(5, 10, 20))])
-    assert [tag.value for tag in found.tags] == ["20 and over", "under 5"]
-    assert found.report.without_items == {"price": 2}
-    assert "2 tags left out, with no items: 2 price" in found.report.lines()
-    assert build_tags(items, [Number("price", edges=(5,))]).report.without_items == {}
+@given(seed=st.integers(0, 10_000), block=st.integers(1, 9))
+def test_near_equal_tags_are_those_of_sets(seed: int, block: int) -> None:
+    rng = np.random.default_rng(seed)
+    S = (rng.random((12, 4)) < rng.random(4)).astype(np.float32)
+    S = np.hstack([S, np.where(rng.random((12, 4)) < 0.05, 1 - S, S)])
+    carriers = [set(np.flatnonzero(column).tolist()) for column in S.T]
+    wanted = {}
+    for i in range(8):
+        for j in range(i + 1, 8):
+            both, either = carriers[i] & carriers[j], carriers[i] | carriers[j]
+            if len(both) > 1 and len(both) / len(either) > 0.8:
+                wanted[i, j] = len(both) / len(either)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tag_quality, "_BLOCK", block)
+        found = {(i, j): share for i, j, share in near_equal_tags(sp.csr_array(S))}
+    assert found == pytest.approx(wanted)
+
+
+def test_pairs_are_named_most_frequent_first_and_five_of_them() -> None:
+    S = np.zeros((60, 9))
+    for group, n_items in enumerate((3, 12, 8)):
+        S[20 * group : 20 * group + n_items, 3 * group : 3 * group + 3] = 1
+    (warning,) = tag_warnings(sp.csr_array(S), tags(9))
+    assert warning.startswith("9 pairs of tags on nearly the same items: f=t3 and f=t4 (100 %), ")
+    assert "f=t6 and f=t8 (100 %) and 4 more. " in warning
+    assert warning.count(" %)") == 5
+
+
+def test_tags_on_one_item_and_on_nearly_all() -> None:
+    S = np.zeros((100, 4))
+    S[:96, 0] = S[:95, 1] = S[3, 2] = S[10:20, 3] = 1
+    pairs, alone, common = tag_warnings(sp.csr_array(S), tags(4))
+    assert "f=t0 and f=t1 (99 %)" in pairs
+    assert alone.startswith("1 tag on one item alone")
+    assert "f=t2." in alone
+    assert common.startswith("1 tag on nearly all items")
+    assert "f=t0 (96 %)" in common
+
+
+def test_no_tags_at_all_says_why_and_what_to_do() -> None:
+    text = no_tags(Rules((), {}, {"isbn": "it looks like an identifier"}))
+    assert "'isbn': it looks like an identifier" in text
+    assert "DiscoveredTags()" in text
+    assert "()" not in no_tags(Rules(())).replace("DiscoveredTags()", "")

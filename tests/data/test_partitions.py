@@ -1,8 +1,10 @@
-"""Interactions in partitions: the same data set as from one table, and every way it can be bad."""
+"""Interactions in partitions: written by user, read one at a time, the same as one table."""
 
+import json
+import os
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,14 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser
-from teaser.data import partitions as module
-from teaser.data.partitions import Interactions, Partitions, write_partitions
+from teaser.data import partitions as partitioner
+from teaser.data.partitions import (
+    Partitions,
+    PartSize,
+    Reader,
+    list_parts,
+    write_partitions,
+)
 from teaser.errors import DataError, ParameterError, TableError
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]
@@ -159,16 +167,6 @@ class TestBadInput:
         for name in (repr(stray["user_id"][0]), str(one), str(other), "teaser partition"):
             assert name in str(caught.value)
 
-    def test_two_users_of_one_hash_are_no_fault(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Nobody can find two ids of one 64-bit hash; a hash that tells nothing apart will do."""
-        parts = Partitions.open(folder)
-        monkeypatch.setattr(
-            pl.Series, "hash", lambda ids, seed: pl.repeat(7, len(ids), dtype=pl.UInt64, eager=True)
-        )
-        assert parts.survey().report.users == 300
-
     @pytest.mark.parametrize("column", ["user_id", "item_id"])
     def test_ids_of_another_type(self, folder: Path, tables: Tables, column: str) -> None:
         paths = sorted(folder.glob("*.parquet"))
@@ -254,21 +252,155 @@ class TestBadInput:
             Partitions.open(folder, item="user_id")
 
 
-def test_users_are_told_apart_in_any_number_of_parts() -> None:
-    """Every user in one of 30 parts, but for one in parts 7 and 23."""
-    hashes = np.random.default_rng(0).integers(0, 2**64, 30_000, dtype=np.uint64)
-    per_part = [np.sort(piece) for piece in np.split(hashes, 30)]
-    per_part[23] = np.sort(np.append(per_part[23], per_part[7][100]))
+FRAME = pl.DataFrame(
+    {
+        "u": ["b", "a", "b", "b"],
+        "i": [2, 1, 1, 2],
+        "stars": [5, 4, 1, 3],
+        "day": [date(2024, 1, 1), date(2024, 1, 3), date(2025, 1, 1), date(2024, 1, 2)],
+    }
+)
+IDS = pl.Series("item", [1, 2, 3])
 
-    surveys: Any = [SimpleNamespace(user_hashes=part) for part in per_part]
-    found = list(module._shared_hashes(surveys))
-    assert found == [(7, 23, int(per_part[7][100]))]
+
+def size(reader: Reader, path: str) -> PartSize:
+    return reader.survey("p", path).size
 
 
-def test_the_sizes_are_those_of_the_matrix(folder: Path, tables: Tables) -> None:
-    X = Dataset.from_partitions(folder, tables[1], rules=RULES).X
-    assert isinstance(X, Interactions)
-    local = Dataset.from_tables(*small_tables(), rules=RULES).X
-    assert X.shape == local.shape
-    assert X.nnz == local.nnz
-    assert X.squares == np.square(np.diff(local.indptr)).sum()
+def parts_of(folder: Path) -> list[pl.DataFrame]:
+    return [pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))]
+
+
+@pytest.fixture
+def table() -> pl.DataFrame:
+    return small_tables()[0]
+
+
+@pytest.mark.parametrize("kind", ["frame", "lazy", "csv", "csv.gz", "parquet", "jsonl", "folder"])
+def test_all_rows_of_a_user_come_into_one_part(
+    kind: str, table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partitioner, "_BATCH_ROWS", 100)
+    source: Any = tmp_path / f"x.{kind}"
+    if kind in ("frame", "lazy"):
+        source = table if kind == "frame" else table.lazy()
+    elif kind == "csv":
+        table.write_csv(source)
+    elif kind == "csv.gz":
+        import gzip
+
+        source.write_bytes(gzip.compress(table.write_csv().encode()))
+    elif kind == "parquet":
+        table.write_parquet(source)
+    elif kind == "jsonl":
+        table.write_ndjson(source)
+    else:
+        source.mkdir()
+        for day, rows in enumerate(table.sample(fraction=1, shuffle=True, seed=1).iter_slices(300)):
+            rows.write_parquet(source / f"{day}.parquet")
+    written = write_partitions(source, tmp_path / "parts", parts=5)
+    found = parts_of(tmp_path / "parts")
+    assert written.parts == len(found) == 5
+    assert written.rows == table.height
+    assert written.largest == max(part.height for part in found)
+    users = [set(part["user_id"]) for part in found]
+    assert sum(map(len, users)) == len(set.union(*users)) == 300
+    columns = table.columns
+    assert pl.concat(found).sort(columns).equals(table.sort(columns))
+    listed = json.loads((tmp_path / "parts" / "partitions.json").read_text())
+    assert listed["rows"] == [part.height for part in found]
+
+
+def test_numbers_in_text_become_numbers_only_if_nothing_is_lost(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("user_id;item_id;zip\n1;007;10\n2;8;\n3;9;12\n")
+    write_partitions(tmp_path / "x.csv", tmp_path / "parts", parts=1)
+    (found,) = parts_of(tmp_path / "parts")
+    assert found["user_id"].to_list() == [1, 2, 3]
+    assert found["item_id"].to_list() == ["007", "8", "9"]
+    assert found["zip"].to_list() == [10, None, 12]
+
+
+def test_a_number_of_parts_that_makes_no_sense(table: pl.DataFrame, tmp_path: Path) -> None:
+    wrong: list[Any] = [0, -1, 1.5, True, "3", 10**6]
+    for parts in wrong:
+        with pytest.raises(ParameterError, match="from 1 to 10,000"):
+            write_partitions(table, tmp_path / "parts", parts=parts)
+        assert not (tmp_path / "parts").exists()
+
+
+def test_a_folder_with_files_is_left_alone(table: pl.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(DataError, match="other files; nothing was written"):
+        write_partitions(table, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_what_fails_half_way_leaves_nothing(table: pl.DataFrame, tmp_path: Path) -> None:
+    table.write_parquet(tmp_path / "x.parquet")
+    content = bytearray((tmp_path / "x.parquet").read_bytes())
+    content[4:1000] = bytes(996)
+    (tmp_path / "x.parquet").write_bytes(bytes(content))
+    with pytest.raises(TableError, match=r"x\.parquet could not be partitioned"):
+        write_partitions(tmp_path / "x.parquet", tmp_path / "parts")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.csv", None, "There is no file"),
+        ("none.xyz", "a", "no rows of interactions"),
+        ("head.csv", "user_id,item_id\n", "no rows"),
+        ("other.csv", "person,item_id\n1,2\n", "'user_id'.*Found: person, item_id.*--user person"),
+    ],
+)
+def test_what_cannot_be_read(name: str, content: str | None, said: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(TableError, match=said):
+        write_partitions(tmp_path / name, tmp_path / "parts")
+    assert not (tmp_path / "parts").exists()
+
+
+class TestList:
+    def test_a_partition_that_is_missing_when_the_folder_is_opened(
+        self, folder: Path, tables: Tables
+    ) -> None:
+        path = sorted(folder.glob("*.parquet"))[1]
+        path.unlink()
+        with pytest.raises(TableError, match=f"{path.name} is missing: partitions.json lists 4"):
+            Dataset.from_partitions(folder, tables[1])
+
+    def test_a_partition_that_nobody_listed(self, folder: Path, tables: Tables) -> None:
+        tables[0].head(3).write_parquet(folder / "zz.parquet")
+        with pytest.raises(TableError, match=r"zz\.parquet is not in partitions\.json"):
+            Dataset.from_partitions(folder, tables[1])
+
+
+class TestAddresses:
+    @pytest.mark.parametrize("kind", ["file", "memory"])
+    def test_partitions_behind_an_address(self, folder: Path, tables: Tables, kind: str) -> None:
+        fsspec = pytest.importorskip("fsspec")
+        address = f"file://{folder}"
+        if kind == "memory":
+            address = "memory://bucket/parts"
+            system = fsspec.filesystem("memory")
+            for path in folder.iterdir():
+                system.pipe_file(f"/bucket/parts/{path.name}", path.read_bytes())
+        here = Dataset.from_partitions(folder, tables[1], rules=RULES)
+        there = Dataset.from_partitions(address, tables[1], rules=RULES)
+        assert all(part.source.startswith(f"{kind}://") for part in there.X.parts)
+        assert there.X.sizes == here.X.sizes
+        assert (there.X.matrix(2) != here.X.matrix(2)).nnz == 0
+
+    def test_a_missing_file_behind_an_address(self, folder: Path, tables: Tables) -> None:
+        parted = Dataset.from_partitions(f"file://{folder}", tables[1], rules=RULES)
+        Path(parted.X.parts[1].source.removeprefix("file://")).unlink()
+        with pytest.raises(TableError, match=r"file://.*part-00001.parquet is missing"):
+            parted.X.matrix(1)
+
+
+def test_a_list_of_parts_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "partitions.json")
+    with pytest.raises(TableError, match="it is a pipe"):
+        list_parts(tmp_path)

@@ -1,15 +1,24 @@
-"""Rules guessed from a table: what each column becomes, and why others are passed over."""
+"""Rules and roles are guessed from names and values; popularity is left out."""
 
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
-from teaser.data.infer import infer_rules
+from teaser.data.infer import (
+    address_warnings,
+    infer_roles,
+    infer_rules,
+    names_attention,
+    rank_correlation,
+)
 from teaser.data.reading import read_table
 from teaser.data.rules import Category, ListOf, Number, Rule, Rules, Text, Year
 from teaser.data.tags import build_tags
@@ -90,11 +99,6 @@ class TestColumns:
         for name, cells, why in cases:
             assert guess(name, cells) == why
 
-    def test_the_item_id_is_no_tag(self) -> None:
-        rules = infer_rules(pl.DataFrame({"item_id": [1, 2], "g": ["a", "b"]}), item="item_id")
-        assert [rule.column for rule in rules.tags] == ["g"]
-        assert "item_id" not in rules.skipped
-
     def test_an_equal_sign_stays_out_of_the_name_of_a_feature(self) -> None:
         assert guess("genre = kind", ["a", "b"]) == Category("genre = kind", feature="genre kind")
 
@@ -105,10 +109,6 @@ class TestColumns:
         for n_items, min_items in cases:
             cells = [("a", "b", "c")[place % 3] for place in range(n_items)]
             assert guess("genre", cells) == Category("genre", min_items=min_items)
-
-    def test_attention_by_name_counts_numbers_alone(self) -> None:
-        assert guess("reviews", ["good", "bad", "good"]) == Category("reviews")
-        assert guess("rank", ["captain", "major", "captain"]) == Category("rank")
 
 
 class TestItemCounts:
@@ -196,19 +196,6 @@ def test_whatever_is_guessed_can_be_used_and_written(
     assert Rules.read(path).tags == rules.tags
 
 
-def test_the_reasons_are_written_beside_the_rules(tmp_path: Path) -> None:
-    items = pl.DataFrame({"item_id": [1, 2], "g": ["a", "b"], "const": [1, 1]})
-    infer_rules(items, item="item_id").write(tmp_path / "r.toml")
-    assert '# "const": every item has the same value' in (tmp_path / "r.toml").read_text()
-
-
-def test_a_column_of_popularity_is_left_to_the_model() -> None:
-    items = pl.DataFrame({"id": [1, 2], "popularity": [0.1, 0.9], "type": ["a", "b"]})
-    rules = infer_rules(items, item="id")
-    assert [rule.column for rule in rules.tags] == ["type"]
-    assert "popularity" in rules.skipped
-
-
 def test_books_of_a_public_data_set_are_read_sensibly(shared_data: Path) -> None:
     books = read_table(shared_data / "goodbooks-5pct" / "books.csv")
     rules = infer_rules(books, item="book_id")
@@ -225,3 +212,194 @@ def test_books_of_a_public_data_set_are_read_sensibly(shared_data: Path) -> None
         "ratings_count", "work_ratings_count", "work_text_reviews_count",
         "ratings_1", "ratings_2", "ratings_3", "ratings_4", "ratings_5",
     ]  # fmt: skip
+
+
+class TestNames:
+    def test_names_are_found_in_other_spellings(self) -> None:
+        names = {"Book-Title": "title", "ImageURL": "picture", "releaseDate": "date"}
+        items = pl.DataFrame(
+            {"id": [1], "Book-Title": "A", "ImageURL": "x.jpg", "releaseDate": "2020-01-02"}
+        )
+        assert infer_roles(items, item="id") == {role: name for name, role in names.items()}
+        assert infer_roles(pl.DataFrame({"id": [1], "job_title": ["x"]}), item="id") == {}
+
+    def test_roles_are_found_by_name_in_any_case(self) -> None:
+        items = pl.DataFrame(
+            {"item_id": [1], "Title": ["A"], "Plot": ["p"], "poster": ["x.jpg"], "URL": ["u"]}
+        )
+        assert infer_roles(items, item="item_id") == {
+            "title": "Title",
+            "description": "Plot",
+            "picture": "poster",
+            "link": "URL",
+        }
+
+    def test_a_date_is_a_date(self) -> None:
+        cases: list[Any] = [
+            ([date(2024, 1, 1)], True),
+            ([datetime(2024, 1, 1)], True),
+            (["2024-01-01", None], True),
+            (["2024-01-01", "soon"], False),
+            ([2024], False),
+        ]
+        for cells, is_date in cases:
+            items = pl.DataFrame({"item_id": range(len(cells)), "start": cells})
+            assert ("date" in infer_roles(items, item="item_id")) == is_date
+
+
+def roles_of(**columns: Sequence[str | None]) -> dict[str, str]:
+    frame = pl.DataFrame({"id": range(len(next(iter(columns.values())))), **columns})
+    return infer_roles(frame, item="id")
+
+
+class TestValues:
+    @pytest.mark.parametrize(
+        "cell",
+        [
+            "https://a.b/c.jpg", "http://a.b/c.PNG?size=3", "data:image/png;base64,AA==",
+            "<svg></svg>", "https://a.b/c.webp#x",
+        ],
+    )  # fmt: skip
+    def test_pictures_are_recognised(self, cell: str) -> None:
+        assert roles_of(looks=[cell, cell, None]) == {"picture": "looks"}
+
+    def test_links_are_recognised(self) -> None:
+        assert roles_of(where=["https://a.b/c", "http://d"]) == {"link": "where"}
+        assert roles_of(where=["https://a.b/c", "soon"]) == {}
+
+    def test_a_name_alone_makes_no_picture(self) -> None:
+        assert roles_of(cover=["paperback", "hardcover"]) == {}
+        assert roles_of(cover=["a/1.jpg", "a/2.jpg"]) == {"picture": "cover"}
+
+    @pytest.mark.parametrize(
+        ("names", "wanted"),
+        [
+            (("Image-URL-S", "Image-URL-M", "Image-URL-L"), "Image-URL-L"),
+            (("small_image_url", "image_url"), "image_url"),
+            (("thumbnail", "poster"), "poster"),
+            (("poster", "poster_full"), "poster_full"),
+            (("picture", "image"), "picture"),
+            (("imageM", "imageS"), "imageM"),
+        ],
+    )
+    def test_the_largest_of_several_pictures_is_taken(
+        self, names: tuple[str, ...], wanted: str
+    ) -> None:
+        for order in (names, names[::-1]):
+            if wanted == "picture" and order != names:
+                continue  # of equal size, the first
+            found = roles_of(**{name: ["https://a.b/c.jpg"] for name in order})
+            assert found["picture"] == wanted
+
+
+class TestWarnings:
+    def test_http_pictures_are_pointed_out(self) -> None:
+        cells = ["http://a.b/1.jpg", "https://a.b/2.jpg", None, "", "http://a.b/3.jpg"]
+        (said,) = address_warnings(pl.DataFrame({"p": cells}), {"picture": "p"})
+        assert said.startswith("warning: 2 of 3 pictures in column 'p' are not shown by the site")
+        assert "'http://a.b/1.jpg'" in said
+        assert "https:// in place of http://" in said
+
+    def test_relative_addresses_are_pointed_out(self) -> None:
+        frame = pl.DataFrame({"p": ["img/1.jpg"], "l": ["/book/1"]})
+        picture, link = address_warnings(frame, {"picture": "p", "link": "l"})
+        assert "pictures need addresses that begin with https://. Put the address of" in picture
+        assert "1 of 1 links in column 'l'" in link
+        assert "whole addresses" in link
+
+    def test_a_link_that_a_browser_might_run_is_pointed_out(self) -> None:
+        (said,) = address_warnings(pl.DataFrame({"l": ["javascript:x()"]}), {"link": "l"})
+        assert "whole addresses" in said
+        assert "Put the address" not in said
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ratings_count",
+        "ratingsCount",
+        "ratings-count",
+        "work_text_reviews_count",
+        "n_reviews",
+        "num_votes",
+        "numVotes",
+        "numberOfReviews",
+        "rating_number",
+        "ratings_1",
+        "total_plays",
+        "play_count",
+        "playcount",
+        "viewCount",
+        "numratings",
+        "members",
+        "rank",
+        "sales_rank",
+        "salesRank",
+        "popularity",
+        "popularity_index",
+        "popular_score",
+        "views",
+        "likes",
+        "favorites",
+        "favourites",
+        "downloads",
+        "plays",
+        "followers",
+        "monthly_listeners",
+        "subscribers",
+        "votes",
+        "reviews",
+        "ratings",
+        "usersrated",
+        "nb_fans",
+        "sales",
+        "installs",
+        "attendees",
+        "page_views",
+        "Rank",
+    ],
+)
+def test_names_of_attention(name: str) -> None:
+    assert names_attention(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rating",
+        "average_rating",
+        "avg_ratings",
+        "score",
+        "review_score",
+        "mean_likes",
+        "price",
+        "pages",
+        "num_pages",
+        "number_of_players",
+        "max_players",
+        "year",
+        "play_time",
+        "runtime_minutes",
+        "length",
+        "n_seasons",
+        "books_count",
+        "stars",
+        "members_per_group",
+        "user_score",
+        "weight",
+        "age",
+        "order",
+        "heat",
+    ],
+)
+def test_names_of_other_things(name: str) -> None:
+    assert not names_attention(name)
+
+
+def test_ranks_are_correlated_as_spearman_does() -> None:
+    rng = np.random.default_rng(0)
+    numbers, counts = rng.integers(0, 9, 200).astype(float), rng.integers(0, 50, 200)
+    numbers += counts
+    found = rank_correlation(pl.Series(numbers), pl.Series(counts))
+    assert found == pytest.approx(spearmanr(numbers, counts).statistic, abs=1e-12)
+    assert found > 0.9

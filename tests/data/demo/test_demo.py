@@ -1,0 +1,492 @@
+"""The generated events make sense, and the same seed gives the same ones."""
+
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from datetime import date, timedelta
+from pathlib import Path
+from string import Formatter
+from typing import Any, Union, get_args, get_origin, get_type_hints
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+
+import teaser.data.demo
+from teaser.data.demo import RULES, GeneratedEvents, dataset, generate
+from teaser.data.demo.event import (
+    PRICE_BANDS,
+    Act,
+    Occasion,
+    Offer,
+    audiences,
+    event_types,
+    labels,
+    offers,
+    possible_days,
+)
+from teaser.data.demo.generator import CATEGORY_COLUMNS, LIST_SEPARATOR, _generated
+from teaser.data.demo.picture import emblems
+from teaser.data.demo.places import (
+    distances_km,
+    neighbours,
+    read_table,
+    towns,
+    venue_kinds,
+)
+from teaser.data.rules import Category, Rules
+from teaser.errors import ParameterError
+
+START = date(2026, 1, 1)
+
+
+@pytest.fixture(autouse=True)
+def made_anew() -> None:
+    """Forget the last events: a test of equal ones compares what was made twice."""
+    _generated.cache_clear()
+
+
+def test_sizes(made: GeneratedEvents) -> None:
+    assert made.items.height == 2400
+    assert made.interactions["user_id"].n_unique() == 9000
+    assert 105_000 < made.interactions.height < 140_000
+
+
+def test_nothing_is_missing(made: GeneratedEvents) -> None:
+    assert sum(made.items.null_count().row(0)) == 0
+    assert sum(made.interactions.null_count().row(0)) == 0
+    for name in (*CATEGORY_COLUMNS, *RULES.roles.values(), "venue"):
+        if made.items.schema[name] == pl.String:
+            assert (made.items[name].str.strip_chars() != "").all(), name
+
+
+def test_ids_are_unique_and_known(made: GeneratedEvents) -> None:
+    assert made.items["item_id"].is_unique().all()
+    assert made.items["item_id"][0] == "e0001"
+    assert made.interactions["user_id"].min() == "p0001"
+    known = pl.Series(made.items["item_id"])
+    assert made.interactions["item_id"].is_in(known.implode()).all()
+
+
+def test_each_pair_occurs_once(made: GeneratedEvents) -> None:
+    assert made.interactions.select("user_id", "item_id").is_unique().all()
+
+
+def test_other_sizes() -> None:
+    small = generate(n_events=30, n_users=12, start=START)
+    assert small.items.height == 30
+    assert small.interactions["user_id"].n_unique() == 12
+
+
+@pytest.mark.parametrize("wrong", [{"seed": -1}, {"n_events": 0}, {"n_users": 0}])
+def test_senseless_sizes_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        generate(**wrong)
+
+
+def test_same_seed_same_frames(made: GeneratedEvents) -> None:
+    again = generate(start=START)
+    assert again.items.equals(made.items)
+    assert again.interactions.equals(made.interactions)
+
+
+def test_a_seed_and_a_start_give_these_events() -> None:
+    small = generate(n_events=3, n_users=2, start=START).items
+    assert small.select("title", "venue", "date", "price").rows() == [
+        (
+            "Sixty beers at the Montagne de Bueren",
+            "Brasserie du Moulin, Liège",
+            date(2026, 8, 2),
+            9.0,
+        ),
+        (
+            "The class of '94 plays Brussels",
+            "Maison de la culture de Bruxelles",
+            date(2026, 2, 16),
+            10.0,
+        ),
+        ("The last tram to Kortrijk", "Théâtre royal de Mouscron", date(2026, 8, 8), 22.0),
+    ]
+
+
+def test_a_start_moves_dates_and_keeps_what_does_not_depend_on_them() -> None:
+    one, other = (
+        generate(n_events=400, n_users=20, start=start) for start in (START, date(2027, 11, 15))
+    )
+    kept = ["item_id", "type", "theme", "audience", "town", "setting", "venue"]
+    assert one.items.select(kept).equals(other.items.select(kept))
+    assert not one.items["date"].equals(other.items["date"])
+
+
+def test_without_a_start_the_events_begin_today() -> None:
+    before = date.today()
+    found = generate(n_events=300, n_users=5)
+    after = date.today()
+    days = {before, after}
+    assert any(found.items.equals(generate(n_events=300, n_users=5, start=d).items) for d in days)
+    assert (found.items["date"] >= before).all()
+
+
+@pytest.mark.parametrize("wrong", ["2026-01-01", 2026, date(1, 1, 1), date.max])
+def test_a_start_that_is_no_usable_date_is_refused(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match="start must"):
+        generate(n_events=3, n_users=3, start=wrong)
+
+
+def test_a_data_set_takes_the_rules_of_the_events_or_others() -> None:
+    sizes: dict[str, Any] = {"n_events": 60, "n_users": 40, "start": START}
+    usual = dataset(**sizes)
+    assert {tag.feature for tag in usual.tags} == {*CATEGORY_COLUMNS, "labels"}
+    assert usual.rules.roles == RULES.roles
+    towns = dataset(rules=Rules((Category("town", min_items=1),)), **sizes)
+    assert {tag.feature for tag in towns.tags} == {"town"}
+
+
+def test_choices_are_few_for_most_and_many_for_some(made: GeneratedEvents) -> None:
+    counts = made.interactions.group_by("user_id").len()["len"].to_numpy()
+    assert counts.min() == 3
+    assert counts.max() == 60
+    assert 12 < counts.mean() < 15.5
+    assert np.median(counts) < counts.mean()
+
+
+def test_popularity_has_a_long_tail(made: GeneratedEvents) -> None:
+    counts = np.sort(made.interactions.group_by("item_id").len()["len"].to_numpy())[::-1]
+    assert len(counts) > 0.98 * made.items.height
+    top_tenth = counts[: made.items.height // 10].sum()
+    assert 0.25 < top_tenth / counts.sum() < 0.6
+    assert counts[0] > 8 * np.median(counts)
+
+
+def test_choices_precede_the_event(choices: pl.DataFrame) -> None:
+    lead = (choices["date"] - choices["chosen_on"]).dt.total_days()
+    assert lead.min() == 0
+    assert max(lead) <= 120
+
+
+def test_choices_stay_near_home(choices: pl.DataFrame, homes: pl.DataFrame) -> None:
+    index = {town.name: position for position, town in enumerate(towns())}
+    known = choices.join(homes, on="user_id").filter(pl.col("town") != pl.col("home"))
+    here = known["home"].replace_strict(index).to_numpy()
+    there = known["town"].replace_strict(index).to_numpy()
+    distances = distances_km()
+    chance = distances[here, np.random.default_rng(0).permutation(there)]
+    assert np.median(distances[here, there]) < 0.75 * np.median(chance)
+
+
+@pytest.mark.parametrize(
+    ("feature", "one", "like", "unlike"),
+    [
+        ("theme", "Classical", "Choir", "Electronic"),
+        ("theme", "Electronic", "Rock", "Ballet"),
+        ("type", "Walk", "Sport", "Theatre"),
+        ("type", "Workshop", "Course", "Festival"),
+        ("audience", "Children", "Families", "Adults"),
+    ],
+)
+def test_tastes_hang_together(
+    choices: pl.DataFrame, feature: str, one: str, like: str, unlike: str
+) -> None:
+    fans = choices.filter(pl.col(feature) == one)["user_id"].unique()
+    fans_choose = choices.filter(pl.col("user_id").is_in(fans.implode()))[feature]
+    all_choose = choices[feature]
+
+    def lift(value: str) -> float:
+        share = float((fans_choose == value).sum()) / len(fans_choose)
+        return share / (float((all_choose == value).sum()) / len(all_choose))
+
+    assert lift(like) > 1.15 * lift(unlike)
+
+
+def test_vocabularies(items: pl.DataFrame) -> None:
+    assert set(items["type"]) == set(event_types())
+    assert set(items["theme"]) == set(emblems())
+    assert set(items["audience"]) == set(audiences())
+    assert set(items["day"]) == {"weekday", "weekend", "multiple days"}
+    assert set(items["price_band"]) == set(PRICE_BANDS)
+    assert set(items["setting"]) == {kind.setting for kind in venue_kinds().values()}
+    given = set(items["labels"].str.split(LIST_SEPARATOR).explode()) - {""}
+    assert given == set(labels())
+
+
+def test_the_young_are_not_out_at_night(items: pl.DataFrame) -> None:
+    young = items.filter(pl.col("audience").is_in(["Toddlers", "Children"]))
+    assert young.height > 150
+    assert not young["theme"].is_in(["Electronic", "Rock", "Beer", "Stand-up", "Drama"]).any()
+    assert not young["labels"].str.contains("late night|first drink").any()
+    assert not young["description"].str.contains(r"(19|2\d):\d\d").any()
+    assert not young["venue"].str.contains("Muziekclub|Club |Jeugdhuis|Café|Taverne|Trix").any()
+
+
+def test_day_agrees_with_the_dates(items: pl.DataFrame) -> None:
+    for row in items.select("date", "end_date", "day").iter_rows(named=True):
+        start, end = row["date"], row["end_date"]
+        assert date(2026, 1, 1) <= start <= end <= date(2026, 12, 31)
+        if end > start:
+            assert row["day"] == "multiple days"
+        else:
+            assert row["day"] == ("weekend" if start.isoweekday() > 5 else "weekday")
+
+
+def test_dates_fill_the_year(items: pl.DataFrame) -> None:
+    months = items.group_by(pl.col("date").dt.month()).len()
+    assert months.height == 12
+    assert min(months["len"]) > 80
+
+
+def test_price_agrees_with_its_band(items: pl.DataFrame) -> None:
+    limits = dict(
+        zip(PRICE_BANDS, [(0, 0), (0.5, 9.99), (10, 19.99), (20, 40), (40.5, 500)], strict=True)
+    )
+    for price, band in items.select("price", "price_band").iter_rows():
+        low, high = limits[band]
+        assert low <= price <= high, (price, band)
+        assert price * 2 == int(price * 2)
+
+
+def test_every_offer_finds_a_day_from_any_start() -> None:
+    needs = {
+        (act.months or offer.months, length)
+        for offer in offers()
+        for act in offer.acts
+        for length in event_types()[offer.type].lengths
+    }
+    for start in (date(2027, 3, 1) + timedelta(n) for n in range(0, 366, 15)):
+        for months, length in needs:
+            for weekdays in ((2,), (3,), (5,), (4, 5), (0, 1, 2, 3, 4)):
+                days = possible_days(start, months or (5, 6, 7, 8, 9), weekdays, length)
+                assert days, (start, months, weekdays, length)
+                assert {day.weekday() for day in days} <= set(weekdays)
+                assert start <= days[0] <= days[-1] < start + timedelta(days=365)
+
+
+def test_nothing_starts_on_holidays() -> None:
+    days = possible_days(date(2026, 6, 1), (1, 12), tuple(range(7)), 1)
+    closed = {date(2026, 12, 24), date(2026, 12, 25), date(2026, 12, 31), date(2027, 1, 1)}
+    assert len(days) == 62 - len(closed)
+    assert not closed & set(days)
+
+
+WORDS = {"town", "spot", "water", "venue", "person", "guest", "neighbour", "weekday", "weeks"}
+ACTS = [(offer, act) for offer in offers() for act in offer.acts]
+
+
+def words_in(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def test_texts_use_only_words_that_are_filled_in() -> None:
+    for offer, act in ACTS:
+        assert act.titles, offer
+        for title in act.titles:
+            assert words_in(title) <= WORDS, title
+        details = act.details or offer.details or event_types()[offer.type].details
+        for text in (act.text, *details):
+            assert words_in(text) <= WORDS - {"spot"}, text
+            assert not text or text.endswith((".", "!", "?")), text
+    for audience in audiences().values():
+        assert all(words_in(text) <= WORDS - {"spot"} for text in audience.details)
+
+
+def test_every_offer_has_an_act_in_every_town() -> None:
+    def can_be_had(act: Act, offer: Offer, index: int) -> bool:
+        town = towns()[index]
+        kinds = [venue_kinds()[name] for name in act.kinds or offer.kinds]
+        dry = [title for title in act.titles if "{water}" not in title]
+        return (
+            any(kind.exists_in(town) for kind in kinds)
+            and bool(town.water or "{water}" not in act.text)
+            and bool(town.water or dry)
+        )
+
+    for offer in offers():
+        for index, town in enumerate(towns()):
+            possible = [act for act in offer.acts if can_be_had(act, offer, index)]
+            assert possible, (offer.type, offer.theme, town.name)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _parse(picture: str) -> ElementTree.Element:
+    return ElementTree.fromstring(picture)  # noqa: S314 - our own drawing
+
+
+def test_every_picture_is_safe_small_svg(items: pl.DataFrame) -> None:
+    assert max(items["picture"].str.len_bytes()) < 2048
+    assert not items["picture"].str.contains(r"(?i)script|href|style|url\(|\son\w+=").any()
+    for picture in items["picture"]:
+        root = _parse(picture)
+        assert root.tag == f"{SVG}svg"
+        assert root.get("viewBox") == "0 0 320 180"
+        assert root.get("role") == "img"
+
+
+def test_title_names_type_and_theme(items: pl.DataFrame) -> None:
+    for row in items.iter_rows(named=True):
+        title = _parse(row["picture"]).findtext(f"{SVG}title")
+        assert title == f"{row['type']}: {row['theme']}"
+
+
+def test_town_region_and_coordinates_agree(items: pl.DataFrame) -> None:
+    places = items.select("town", "region", "latitude", "longitude").unique()
+    expected = {(t.name, t.region, t.latitude, t.longitude) for t in towns()}
+    assert set(places.rows()) <= expected
+    assert places.height >= 95
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "km"),
+    [("Ghent", "Deinze", 15), ("Ghent", "Liège", 138), ("Ostend", "Arlon", 270)],
+)
+def test_distances_are_those_on_the_map(one: str, other: str, km: float) -> None:
+    names = [town.name for town in towns()]
+    assert distances_km()[names.index(one), names.index(other)] == pytest.approx(km, rel=0.06)
+
+
+def test_venues_speak_the_language_of_the_town(items: pl.DataFrame) -> None:
+    language = {town.name: town.language for town in towns()}
+    for town, venue in items.select("town", "venue").iter_rows():
+        if language[town] == "nl":
+            assert not re.search(r"Maison|Église|Théâtre|Musée|Quai |Parc d", venue), venue
+        elif language[town] == "fr":
+            assert not re.search(r"centrum|kerk|schouwburg|Zwembad|kaai|park\b", venue), venue
+
+
+def test_no_quay_without_water_no_beach_inland_no_wood_in_the_city() -> None:
+    by_name, kinds = {town.name: town for town in towns()}, venue_kinds()
+    assert kinds["quay"].exists_in(by_name["Ghent"])
+    assert not kinds["quay"].exists_in(by_name["Ypres"])
+    assert kinds["beach"].exists_in(by_name["Ostend"])
+    assert not kinds["beach"].exists_in(by_name["Bruges"])
+    assert kinds["wood"].exists_in(by_name["Uccle"])
+    assert not kinds["wood"].exists_in(by_name["Saint-Gilles"])
+
+
+def test_titles_are_distinct_and_finished(items: pl.DataFrame) -> None:
+    assert items["title"].is_unique().all()
+    assert not items["title"].str.contains(r"[{}|]|  |, ,| $").any()
+    assert not items["title"].str.contains(r"\bin (\S+) in \b").any()
+    assert items["title"].str.len_chars().is_between(8, 75).all()
+
+
+def test_titles_name_no_other_town(items: pl.DataFrame) -> None:
+    # A title may link a town with a neighbour ("The last tram to Enghien"), not with a far one.
+    names = [town.name for town in towns()]
+    near = {
+        name: {name, *(town.name for town in neighbours(index, 4))}
+        for index, name in enumerate(names)
+    }
+    long_names = [name for name in names if len(name) > 4]
+    for town, title in items.select("town", "title").iter_rows():
+        for name in long_names:
+            if re.search(rf"\b{name}\b(?!-)", title):
+                inside = any(name in other for other in near[town])
+                assert inside, (town, title)
+
+
+def test_weekday_named_in_the_text_is_that_of_the_date(items: pl.DataFrame) -> None:
+    lessons = items.filter(pl.col("type") == "Course")
+    assert lessons.height > 100
+    for row in lessons.iter_rows(named=True):
+        assert f"{row['date']:%A}" in row["description"]
+        assert (row["end_date"] - row["date"]).days % 7 == 0
+
+
+def test_free_in_the_text_is_free(items: pl.DataFrame) -> None:
+    charged = items.filter(pl.col("description").str.contains("free of charge"))
+    assert charged.height > 100
+    assert (charged["price"] == 0).all()
+
+
+Row = dict[str, object]
+
+
+def test_labels_are_few_and_distinct(items: pl.DataFrame) -> None:
+    lists = items["labels"].str.split(LIST_SEPARATOR)
+    assert lists.list.len().max() == 4
+    assert (lists.list.n_unique() == lists.list.len()).all()
+
+
+def test_labels_said_in_the_text_are_there(items: pl.DataFrame) -> None:
+    for clause, label in (
+        ("booking required", "booking required"),
+        ("accessible by wheelchair", "wheelchair accessible"),
+        ("interpreted in sign language", "sign language"),
+        ("free with a museum pass", "museum pass"),
+    ):
+        said = items.filter(pl.col("description").str.contains(clause))
+        assert said.height > 5
+        assert said["labels"].str.contains(label, literal=True).all()
+
+
+def occasion(**changes: Any) -> Occasion:
+    """A dear evening concert in a hall in Ghent in June, with changes."""
+    offer = next(o for o in offers() if (o.type, o.theme) == ("Concert", "Jazz"))
+    usual = Occasion(
+        offer,
+        offer.acts[0],
+        towns()[0],
+        venue_kinds()["hall"],
+        "De Bijloke",
+        "Adults",
+        date(2026, 6, 5),
+        date(2026, 6, 5),
+        20.0,
+        "20:00",
+    )
+    return replace(usual, **changes)
+
+
+FOLDER = Path(teaser.data.demo.__file__).parent
+DAYS = {"weekday", "weekend", "multiple days"}
+SETTINGS = {"Indoors", "Outdoors", "In nature", "Indoors and outdoors", "Under canvas"}
+ALL = (
+    *offers(),
+    *event_types().values(),
+    *audiences().values(),
+    *towns(),
+    *venue_kinds().values(),
+    *labels().values(),
+    *emblems().values(),
+)
+
+
+def is_of(value: Any, hint: Any) -> bool:
+    """Whether a value has the type of an annotation, down to the elements of tuples."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return any(is_of(value, choice) for choice in get_args(hint))
+    if get_origin(hint) is tuple:
+        inner = get_args(hint)
+        if not isinstance(value, tuple):
+            return False
+        wanted = inner[:1] * len(value) if inner[-1] is Ellipsis else inner
+        return len(value) == len(wanted) and all(map(is_of, value, wanted))
+    if isinstance(hint, type) and is_dataclass(hint):
+        known = get_type_hints(hint)
+        return isinstance(value, hint) and all(
+            is_of(getattr(value, field.name), known[field.name]) for field in fields(hint)
+        )
+    if hint in (int, float):
+        numbers = (int, float) if hint is float else int
+        return isinstance(value, numbers) and not isinstance(value, bool)
+    return isinstance(value, hint)
+
+
+def texts(value: Any) -> Iterator[str]:
+    """All strings in a tree of dictionaries and tuples."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | tuple):
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from texts(entry)
+
+
+def test_no_text_has_loose_ends() -> None:
+    for path in FOLDER.rglob("*.toml"):
+        for text in texts(read_table(str(path.relative_to(FOLDER).with_suffix("")))):
+            assert text == text.strip(), (path.name, text)
+            assert "  " not in text, (path.name, text)
+            assert "|" not in text, (path.name, text)

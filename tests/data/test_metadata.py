@@ -1,0 +1,252 @@
+"""Tables of items and users meet the interactions and become tags."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from teaser import ListOf
+from teaser.data.dataset import Dataset
+from teaser.data.metadata import (
+    UserFeatures,
+    describe_items,
+    describe_user_features,
+)
+from teaser.data.rules import Category, Rules, RulesLike, Text
+from teaser.data.sources.folder import read_source
+from teaser.errors import DataError, RuleError, TableError
+
+HUGE = 2**64 - 1
+
+
+def chosen(ids: list[Any]) -> pl.DataFrame:
+    return pl.DataFrame({"item": ids, "count": [1] * len(ids)})
+
+
+class TestIdsOfTwoTables:
+    """An item is the same item however each of the tables writes its id."""
+
+    def test_ids_meet(self) -> None:
+        cases: list[tuple[Any, Any, list[Any]]] = [
+            ([1, 2], [2, 1], [2, 1]),
+            ([1, 2], ["2", " 1"], ["2", "1"]),
+            (["1", "2"], [2, 1], ["2", "1"]),
+            ([1.0, 2.0], [2, 1], [2, 1]),
+            (pl.Series([1, 2], dtype=pl.UInt64), pl.Series([2, 1], dtype=pl.Int8), [2, 1]),
+            (pl.Series(["a", "b"], dtype=pl.Categorical), ["b", "a"], ["b", "a"]),
+            (["007", "7"], ["7", "007"], ["7", "007"]),
+            (pl.Series([HUGE, 1], dtype=pl.UInt64), [str(HUGE), "1"], [str(HUGE), "1"]),
+        ]
+        for choices, described, ids in cases:
+            dataset = Dataset.from_tables(
+                {"user_id": ["u", "v"], "item_id": choices},
+                {"item_id": described, "g": ["x", "y"]},
+                rules=[Category("g")],
+            )
+            assert dataset.items == ids
+            assert dataset.items_without_metadata == 0
+            assert dataset.X.nnz == 2
+
+    def test_pandas_ids_with_gaps_meet_whole_numbers(self) -> None:
+        interactions = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [10, None, 11]})
+        items = pd.DataFrame({"item_id": [10, 11], "g": ["x", "y"]})
+        dataset = Dataset.from_tables(interactions, items, rules=[Category("g")])
+        rows, columns = dataset.X.nonzero()
+        pairs = {(dataset.users[u], dataset.items[i]) for u, i in zip(rows, columns, strict=True)}
+        assert pairs == {(1, 10), (2, 11)}
+        assert [r.count for r in dataset.report.refused] == [1]
+
+    def test_tables_that_have_no_item_in_common_are_refused(self) -> None:
+        with pytest.raises(
+            DataError,
+            match=r"None of the 2 chosen items .*interactions have '1', '2', the items 't1', 't2'",
+        ):
+            Dataset.from_tables(
+                {"user_id": [1, 1], "item_id": [1, 2]}, {"item_id": ["t1", "t2"], "g": ["x", "y"]}
+            )
+
+
+def test_undescribed_items_come_last_without_tags() -> None:
+    raw = pl.DataFrame({"g": ["x", "y", "x"], "id": ["b", "a", "b"], "name": ["B", "A", "C"]})
+    found = describe_items(raw, chosen(["z", "a"]), "id", [Category("g")])
+    assert found["table"].columns == ["id", "g", "name"]
+    assert found["table"]["id"].to_list() == ["b", "a", "z"]
+    assert found["items_without_metadata"] == 1
+    assert [refusal.count for refusal in found["items_refused"]] == [1]
+    assert found["S"].toarray().tolist() == [[1, 0], [0, 1], [0, 0]]
+    assert found["rules"].roles == {"title": "name"}
+
+
+class TestNoTags:
+    RAW = pl.DataFrame({"id": [1, 2], "title": ["A", "B"]})
+
+    def test_inferred_rules_may_find_none(self, caplog: pytest.LogCaptureFixture) -> None:
+        found = describe_items(self.RAW, chosen([1]), "id", None)
+        assert found["rules"].tags == ()
+        assert found["rules"].roles == {"title": "title"}
+        (warning,) = found["tag_report"].warnings
+        assert "'title': it is shown as the title" in warning
+        assert "--discovered" in warning
+        assert caplog.messages == [warning]
+
+    def test_inferred_rules_may_leave_none(self) -> None:
+        kinds = pl.DataFrame(
+            {"id": range(40), "kind": [f"k{n // 2 * 2 + n % 2}" for n in range(40)]}
+        )
+        rare = kinds.with_columns(pl.when(pl.col("id") > 20).then("kind"))
+        found = describe_items(rare, chosen([1]), "id", None)
+        assert found["tags"] == ()
+        assert found["tag_report"].warnings[0].startswith("no column became a tag")
+
+    def test_rules_that_are_empty_on_purpose_are_taken(self) -> None:
+        for rules in ((), Rules((), {"title": "title"})):
+            found = describe_items(self.RAW, chosen([1]), "id", rules)
+            assert found["tags"] == ()
+            assert found["rules"].roles == {"title": "title"}
+
+    def test_given_rules_that_leave_none_are_refused(self) -> None:
+        with pytest.raises(RuleError, match="No tag is left"):
+            describe_items(self.RAW, chosen([1]), "id", [Category("title", min_items=2)])
+
+
+def test_item_counts_decide_what_is_popularity() -> None:
+    heat = [n**2 / 7 for n in range(40)]
+    raw = pl.DataFrame({"id": range(40), "heat": heat, "g": ["a", "b"] * 20})
+    counts = pl.DataFrame({"item": range(40), "count": range(1, 41)})
+    assert "heat" in describe_items(raw, counts, "id", None)["rules"].skipped
+    shuffled = counts.with_columns(pl.col("count") * 7 % 41)
+    assert "heat" not in describe_items(raw, shuffled, "id", None)["rules"].skipped
+
+
+def test_warnings_are_logged_and_reported(caplog: pytest.LogCaptureFixture) -> None:
+    raw = pl.DataFrame({"id": [1, 2, 3], "a": ["x", "x", "y"], "b": ["u", "u", "v"]})
+    found = describe_items(raw, chosen([1]), "id", [Category("a"), Category("b")])
+    assert found["tag_report"].warnings == tuple(caplog.messages)
+    assert len(caplog.messages) == 2
+    assert "a=x and b=u (100 %)" in caplog.messages[0]
+    assert "a=y, b=v" in caplog.messages[1]
+
+
+def test_ids_that_differ_by_leading_zeros_are_told() -> None:
+    for ids, said in ((["001", "020"], "differ by leading zeros"), (["x", "y"], "belong together")):
+        items = pl.DataFrame({"item_id": ids, "genre": ["a", "b"]})
+        with pytest.raises(DataError, match=said):
+            describe_items(items, chosen([1, 20]), "item_id", None)
+
+
+USERS = pl.Series("user", ["a", "b", "c", "d"])
+TABLE = pl.DataFrame(
+    {
+        "user_id": ["c", "a", "x", "b"],
+        "age": ["young", "old", "young", "young"],
+        "hobbies": ["chess|tea", None, "chess", "tea"],
+    }
+)
+BOTH = (Category("age"), ListOf("hobbies"))
+
+
+def features_of(table: pl.DataFrame = TABLE, rules: RulesLike = BOTH) -> UserFeatures:
+    return describe_user_features(table, USERS, "user_id", rules)
+
+
+class TestUserTags:
+    def test_rows_follow_the_users_and_columns_the_tags(self) -> None:
+        features = features_of()
+        assert list(map(str, features.tags)) == [
+            "age=old", "age=young", "hobbies=chess", "hobbies=tea",
+        ]  # fmt: skip
+        wanted = [[1, 0, 0, 0], [0, 1, 0, 1], [0, 1, 1, 1], [0, 0, 0, 0]]
+        assert_array_equal(features.Q.toarray(), wanted)
+
+    def test_who_is_not_known_and_who_chose_nothing_is_counted_and_named(self) -> None:
+        report = features_of().report
+        assert (report.rows, report.known, report.unknown, report.unused) == (4, 3, 1, 1)
+        said = "\n".join(report.lines())
+        assert "4 rows of users: 3 with interactions, 1 without, such as x" in said
+        assert "1 users have interactions but no row" in said
+        assert "4 user tags: 2 age, 2 hobbies" in said
+        assert "1 user has no tag" in said
+
+    def test_a_second_row_of_one_user_is_refused_and_named(self) -> None:
+        twice = pl.concat(
+            [TABLE, TABLE.filter(pl.col("user_id") == "a").with_columns(age=pl.lit("young"))]
+        )
+        features = features_of(twice)
+        assert features.Q.toarray()[0].tolist() == [1, 0, 0, 0]
+        (refusal,) = features.report.refused
+        assert (refusal.count, refusal.examples) == (1, ("row 5 ('a')",))
+        assert "users: 1 row refused, the user is described twice" in "\n".join(
+            features.report.lines()
+        )
+
+    def test_whole_numbers_find_ids_that_are_texts(self) -> None:
+        table = pl.DataFrame({"user_id": [1, 2], "age": ["old", "young"]})
+        features = describe_user_features(
+            table, pl.Series(["2", "1"]), "user_id", [Category("age")]
+        )
+        assert_array_equal(features.Q.toarray(), [[0, 1], [1, 0]])
+
+    def test_values_of_those_who_chose_nothing_make_no_tag(self) -> None:
+        table = TABLE.with_columns(age=pl.Series(["young", "old", "ancient", "young"]))
+        assert "age=ancient" not in map(str, features_of(table).tags)
+
+
+class TestBadInput:
+    def test_a_table_without_ids_says_what_it_has(self) -> None:
+        with pytest.raises(TableError, match=r"'user_id', needed for the users, .*Found: age"):
+            features_of(TABLE.select("age", "hobbies"))
+
+    def test_a_table_of_other_users_is_refused_with_both_ids(self) -> None:
+        with pytest.raises(DataError, match="interactions have 'a', 'b', 'c', the table 'x'"):
+            features_of(TABLE.filter(pl.col("user_id") == "x"))
+
+    def test_rules_for_columns_that_are_not_there_name_the_closest(self) -> None:
+        with pytest.raises(TableError, match=r"category rule of the users.*Closest: age"):
+            features_of(rules=[Category("aged")])
+
+    def test_roles_have_no_meaning(self) -> None:
+        with pytest.raises(RuleError, match="role 'title' has no meaning"):
+            features_of(rules=Rules(BOTH, {"title": "age"}))
+
+    def test_nothing_to_infer_says_why(self) -> None:
+        table = pl.DataFrame({"user_id": ["a", "b", "c", "d"], "same": ["x"] * 4})
+        with pytest.raises(RuleError, match="'same': every user has the same value"):
+            features_of(table, None)
+
+
+class TestInference:
+    def test_names_and_free_text_are_passed_over(self) -> None:
+        n = 400
+        users = pl.Series("user", [f"u{i}" for i in range(n)])
+        table = pl.DataFrame(
+            {
+                "user_id": users,
+                "name": [f"Person {i}" for i in range(n)],
+                "bio": [f"likes very many good things and also number {i % 9}" for i in range(n)],
+                "group": [("red", "blue")[i % 2] for i in range(n)],
+                "club": ["big" if i >= 9 else "small" for i in range(n)],
+            }
+        )
+        features = describe_user_features(table, users, "user_id", None)
+        assert set(map(str, features.tags)) == {"group=red", "group=blue", "club=big"}
+        assert features.rules.skipped["name"] == "it looks like the title of a user"
+        assert features.rules.skipped["bio"] == "free text can identify a user"
+        assert not any(isinstance(rule, Text) for rule in features.rules.tags)
+
+
+class TestMovieLens:
+    def test_its_users_have_age_gender_and_occupation(self, shared_data: Path) -> None:
+        found = read_source("ml-1m", shared_data / "ml-1m")
+        assert found.user_rules is not None
+        assert "post code" in found.user_rules.skipped["zip"]
+        assert found.users is not None
+        users = found.users["userId"].cast(pl.Int64)
+        features = describe_user_features(found.users, users, "userId", found.user_rules)
+        assert features.report.tags.tags == {"age": 7, "gender": 2, "occupation": 21}
+        assert (np.diff(features.Q.indptr) == 3).all()
+        males = [str(t) for t in features.tags].index("gender=male")
+        assert features.Q.toarray()[:, males].sum() == 4331
