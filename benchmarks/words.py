@@ -63,7 +63,7 @@ def main() -> None:
     given = parser.parse_args()
     model = model_of(given.items, given.tags, np.random.default_rng(0))
     start = process_time()
-    vocabulary = Vocabulary.of(model)
+    vocabulary = Vocabulary.from_model(model)
     built = process_time() - start
     for language, text in REQUESTS:
         read(text, vocabulary, language=language)  # known words are made at first need

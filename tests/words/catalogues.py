@@ -76,6 +76,6 @@ def year_model(column: bool) -> Teaser:
 def vocabulary(catalogue: str) -> Vocabulary:
     """Return the vocabulary of events, films, year_numbers or year_tags."""
     if catalogue.startswith("year"):
-        return Vocabulary.of(year_model(column=catalogue == "year_numbers"))
+        return Vocabulary.from_model(year_model(column=catalogue == "year_numbers"))
     model = event_model() if catalogue == "events" else film_model()
-    return Vocabulary.of(model, translations=translations(model))
+    return Vocabulary.from_model(model, translations=translations(model))

@@ -176,7 +176,7 @@ TITLES = [
 
 @pytest.fixture(scope="module")
 def index() -> TitleIndex:
-    return TitleIndex.of(TITLES, frozenset({"the", "a"}))
+    return TitleIndex.from_titles(TITLES, frozenset({"the", "a"}))
 
 
 @pytest.mark.parametrize(

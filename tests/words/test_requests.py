@@ -229,8 +229,8 @@ def test_requests_for_development_are_read_as_intended(file: str, least: int) ->
         assert scores[language].exact / scores[language].requests >= 0.95
 
 
-def test_requests_kept_apart_are_read_as_intended() -> None:
-    scores = measure(Path(__file__).with_name("requests_kept.jsonl"))
+def test_requests_heldout_apart_are_read_as_intended() -> None:
+    scores = measure(Path(__file__).with_name("requests_heldout.jsonl"))
     total = scores["all"]
     assert total.requests >= 150
     assert total.exact / total.requests >= 0.85

@@ -65,7 +65,7 @@ def test_the_owner_adds_synonyms(tmp_path: Path) -> None:
     path.write_text(
         '[Jazz]\nen = ["trad"]\n["theme=Folk"]\nnl = ["boombal"]\n[Opera]\nen = ["x"]\n'
     )
-    known = Vocabulary.of(event_model(), synonyms=path)
+    known = Vocabulary.from_model(event_model(), synonyms=path)
     assert [n.tag for n in known.names.exact("trad")] == [Tag("theme", "Jazz")]
     assert [n.tag for n in known.names.exact("boombal")] == [Tag("theme", "Folk")]
     assert known.unmatched == ("Opera",)
@@ -89,7 +89,7 @@ def test_a_missing_file_is_told() -> None:
 
 def test_a_model_has_to_be_fitted() -> None:
     with pytest.raises(NotFittedError):
-        Vocabulary.of(Teaser())
+        Vocabulary.from_model(Teaser())
 
 
 def test_common_synonyms_are_in_three_languages() -> None:

@@ -248,20 +248,20 @@ def test_wishes_that_go_together(pair: tuple[str, str]) -> None:
 
 def test_a_reading_holds_each_wish_once_and_says_whether_all_was_understood() -> None:
     jazz, ghent = Wish("press", "theme=Jazz", 2), Wish("only", "town=Ghent")
-    assert Reading.of([jazz, ghent, jazz]).wishes == (jazz, ghent)
-    assert Reading.of([jazz]).understood
-    assert not Reading.of([jazz], ["dragons"]).understood
-    assert not Reading.of([]).understood
-    assert not Reading.of([jazz, Wish("without", "theme=Jazz")]).understood
+    assert Reading.from_wishes([jazz, ghent, jazz]).wishes == (jazz, ghent)
+    assert Reading.from_wishes([jazz]).understood
+    assert not Reading.from_wishes([jazz], ["dragons"]).understood
+    assert not Reading.from_wishes([]).understood
+    assert not Reading.from_wishes([jazz, Wish("without", "theme=Jazz")]).understood
 
 
 def test_no_more_than_twenty_wishes_stay_and_the_rest_is_named() -> None:
     single = [Wish("only", f"theme=T{i}", words=f"t{i}") for i in range(MOST_WISHES - 2)]
     group = [Wish("only", f"price=P{i}", words="cheaper") for i in range(4)]
-    reading = Reading.of([*single, *group, Wish("variety", number=0.6)], ["dragons"])
+    reading = Reading.from_wishes([*single, *group, Wish("variety", number=0.6)], ["dragons"])
     assert reading.wishes == tuple(single)
     assert reading.unknown == ("dragons", "cheaper", "variety 0.6")
-    assert len(Reading.of([*single, *group[:2]]).wishes) == MOST_WISHES
+    assert len(Reading.from_wishes([*single, *group[:2]]).wishes) == MOST_WISHES
 
 
 def ids(*wishes: str, k: int = 20, model_of: str = "events") -> list[object]:

@@ -49,7 +49,7 @@ def read(
     chosen = written_language(text, language, vocabulary)
     atoms = Segmenter(text, vocabulary, chosen, day).atoms()
     grammar = Grammar(text, vocabulary, atoms)
-    return Reading.of(grammar.run(), grammar.unknown, today=day)
+    return Reading.from_wishes(grammar.run(), grammar.unknown, today=day)
 
 
 def written_language(text: str, likely: str, vocabulary: Vocabulary) -> str:
@@ -118,7 +118,7 @@ def interpret(
     if problem:
         raise InterpreterError(name, problem)
     # What contradicts is for us to say.
-    return Reading.of(found.wishes, found.unknown, today=day)
+    return Reading.from_wishes(found.wishes, found.unknown, today=day)
 
 
 @cache

@@ -38,7 +38,7 @@ TokenKind = Literal["word", "number", "mark"]
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a request.
+    """A token of a request.
 
     Parameters
     ----------
@@ -320,14 +320,14 @@ class PhraseIndex(Generic[Value]):
         self._longest = max(self._longest, len(words))
         self._phrases.setdefault(" ".join(words), {})[value] = None
         for language, skipped in self.skipped.items():
-            # La Louvière is one name: the first word is kept.
-            kept = [words[0], *(word for word in words[1:] if word not in skipped)]
-            self._exact[language].setdefault(" ".join(kept), {})[value] = None
+            # La Louvière is one name: the first word always counts.
+            counted = [words[0], *(word for word in words[1:] if word not in skipped)]
+            self._exact[language].setdefault(" ".join(counted), {})[value] = None
             known = self._stemmed[language]
-            known.setdefault(" ".join(stem(word, language) for word in kept), {})[value] = None
-            if len(kept) > 1:
+            known.setdefault(" ".join(stem(word, language) for word in counted), {})[value] = None
+            if len(counted) > 1:
                 # Written as one word: standup, sciencefiction.
-                known.setdefault("=" + stem("".join(kept), language), {})[value] = None
+                known.setdefault("=" + stem("".join(counted), language), {})[value] = None
 
     def items(self) -> Iterable[tuple[str, tuple[Value, ...]]]:
         """Return the phrases, and what each stands for."""
@@ -351,15 +351,15 @@ class PhraseIndex(Generic[Value]):
         """Return what stands at a place of a request, the longest first."""
         found: list[Found[Value]] = []
         exact, stemmed = self._exact[language], self._stemmed[language]
-        exact_key, stem_key, kept = "", "", 0
+        exact_key, stem_key, n_words = "", "", 0
         for end in range(place, min(len(words), place + 2 * self._longest + _ARTICLES)):
             word = words[end]
             if not word:
                 break
-            if kept and word in self.skipped[language]:
+            if n_words and word in self.skipped[language]:
                 continue
-            kept += 1
-            if kept > self._longest:
+            n_words += 1
+            if n_words > self._longest:
                 break
             gap = " " if exact_key else ""
             exact_key += gap + word
@@ -367,11 +367,11 @@ class PhraseIndex(Generic[Value]):
             length = end - place + 1
             if exact_key in exact:
                 found.append(Found(tuple(exact[exact_key]), length))
-            elif kept == 1 and word in self.skipped[language]:
+            elif n_words == 1 and word in self.skipped[language]:
                 continue
             elif stem_key in stemmed and len(exact_key) > _SHORT:
                 found.append(Found(tuple(stemmed[stem_key]), length))
-            elif kept == 1 and "=" + stem_key in stemmed:
+            elif n_words == 1 and "=" + stem_key in stemmed:
                 found.append(Found(tuple(stemmed["=" + stem_key]), length))
         return found[::-1]
 
@@ -521,7 +521,9 @@ class TitleIndex:
     _holding: dict[str, list[int]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, titles: Iterable[tuple[str, str]], skipped: frozenset[str]) -> "TitleIndex":
+    def from_titles(
+        cls, titles: Iterable[tuple[str, str]], skipped: frozenset[str]
+    ) -> "TitleIndex":
         """Return an index of pairs of an item id and a title, the most popular first.
 
         Parameters

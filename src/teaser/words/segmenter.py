@@ -299,7 +299,7 @@ _MOST_TITLES = 4
 
 @dataclass(frozen=True)
 class Atom:
-    """A piece of a request with a meaning.
+    """A part of a request with a meaning.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ class _Candidate:
         if self.kind == "item" and self.priority == 0:
             # A title alone goes before words that are not understood, and after all others.
             return 4.0
-        # Among equally many pieces, the longer name is meant.
+        # Among equally many atoms, the longer name is meant.
         longer = 0.01 * self.length if self.kind == "name" else 0.0
         return 1.0 - 0.02 * self.priority - longer
 
@@ -396,7 +396,7 @@ class Segmenter:
     def _cheapest(self) -> list[_Candidate]:
         """Return what is read at each place, so that all of the request costs least.
 
-        Each piece costs about one, so that long phrases win, and an unknown word costs several.
+        Each atom costs about one, so that long phrases win, and an unknown word costs several.
         """
         n = len(self.tokens)
         costs, best = [0.0] * (n + 1), [_Candidate("unknown", "", 1, 0.0)] * n

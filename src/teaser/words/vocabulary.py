@@ -330,7 +330,7 @@ class Vocabulary:
     _spellers: dict[str, Speller] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
+    def from_model(
         cls,
         model: TaggedModel,
         *,
@@ -378,7 +378,7 @@ class Vocabulary:
             appeal,
             names,
             _feature_index(counts, translations or {}),
-            TitleIndex.of(titled, frozenset().union(*ARTICLES.values())),
+            TitleIndex.from_titles(titled, frozenset().union(*ARTICLES.values())),
             tuple(unmatched),
             _medians(model.table_),
         )

@@ -358,7 +358,7 @@ class Reading:
     contradictions: tuple[tuple[Wish, Wish], ...] = ()
 
     @classmethod
-    def of(
+    def from_wishes(
         cls, wishes: Iterable[Wish], unknown: Iterable[str] = (), *, today: date | None = None
     ) -> Self:
         """Return a reading with the contradictions among its wishes found; each wish once.

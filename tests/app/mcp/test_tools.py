@@ -499,14 +499,14 @@ def test_a_lift_is_an_instruction_or_says_why_there_is_none() -> None:
     presses = {"town=Ghent": 2, "type=film": -1}
     lift = {"presses": presses, "total": 3, "rank_before": 40, "rank_after": 9}
     answer = responses.LiftAnswer.model_validate({"lift": lift, "finished": True})
-    (said,) = sentences.of_lift("Jazz (i1)", 10, answer)
+    (said,) = sentences.lift_lines("Jazz (i1)", 10, answer)
     assert "+ twice on town=Ghent and - once on type=film" in said
     assert "from place 40 to 9" in said
     none = responses.LiftAnswer(lift=None, finished=True)
-    assert "first 10" in sentences.of_lift("i1", 10, none)[0]
+    assert "first 10" in sentences.lift_lines("i1", 10, none)[0]
 
 
 def test_tags_that_items_share_are_told_apart_by_their_features() -> None:
     shared = tuple((Tag(feature, "Varda"), 0.5) for feature in ("director", "writer"))
-    (said,) = sentences.of_similar("i1", [Similar("i2", 0.8, shared)])
+    (said,) = sentences.similar_lines("i1", [Similar("i2", 0.8, shared)])
     assert "Varda (director and writer)" in said

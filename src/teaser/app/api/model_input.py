@@ -45,14 +45,14 @@ class ModelInput:
     personal: PersonalModel | None = None
 
     @classmethod
-    def of_request(cls, catalogue: Catalogue, asked: requests.Taste) -> Self:
+    def from_request(cls, catalogue: Catalogue, asked: requests.Taste) -> Self:
         """Return the input that a request describes."""
         about = read_about(asked.about, catalogue)
         steering = Steering(scale=asked.scale, balance=asked.balance)
         return cls(catalogue, asked.history, asked.net_presses(), about, steering)
 
     @classmethod
-    def of_person(
+    def from_person(
         cls, personal: PersonalModel, scale: str = "robust", balance: float | None = None
     ) -> Self:
         """Return the input of a person; a balance that is given replaces the person's own."""

@@ -41,14 +41,14 @@ _WHOLE_PROFILE = requests.NewShare()
 def create_person(request: Request) -> Person:
     """Add a person without history; with the id, the state can be read and changed."""
     person_id, _ = store_of(request).create_person()
-    return Person.of(person_id, State(), catalogue_of(request))
+    return Person.from_state(person_id, State(), catalogue_of(request))
 
 
 @router.get("/{person_id}")
 @uses_store
 def show_person(request: Request, person_id: PersonId) -> Person:
     """Return what a person viewed, pressed and hid, as it is now."""
-    return Person.of(person_id, store_of(request).state(person_id), catalogue_of(request))
+    return Person.from_state(person_id, store_of(request).state(person_id), catalogue_of(request))
 
 
 @router.delete("/{person_id}", status_code=204)
@@ -69,8 +69,8 @@ def recommend_to_person(
     """Return the best items for a person; hidden ones are left out."""
     personal = _personal_model(request, person_id)
     variety = personal.state.variety if asked.variety is None else asked.variety
-    given = ModelInput.of_person(personal, asked.scale, asked.balance)
-    return responses.Recommendations.of(given.recommend(asked, variety, asked.boosts()))
+    given = ModelInput.from_person(personal, asked.scale, asked.balance)
+    return responses.Recommendations.from_library(given.recommend(asked, variety, asked.boosts()))
 
 
 @router.get("/{person_id}/profile")
@@ -79,7 +79,7 @@ def profile_of_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonProfileOptions, Query()]
 ) -> responses.Profile:
     """Return the profile of a person."""
-    return responses.Profile.of(_given(request, person_id, asked).profile(), asked)
+    return responses.Profile.from_library(_given(request, person_id, asked).profile(), asked)
 
 
 @router.get("/{person_id}/explanation")
@@ -99,7 +99,9 @@ def compare_for_person(
 ) -> responses.Difference:
     """Return why one item stands above another for a person, also if one is hidden or viewed."""
     given = _given(request, person_id, asked)
-    return responses.Difference.of(given.compare(asked.item_id, asked.other_id, asked.boosts()))
+    return responses.Difference.from_library(
+        given.compare(asked.item_id, asked.other_id, asked.boosts())
+    )
 
 
 @router.get("/{person_id}/tag-examples")
@@ -120,7 +122,9 @@ def origins_of_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonOriginsOptions, Query()]
 ) -> responses.Origins:
     """Return where a person's affinity with a tag comes from."""
-    return ModelInput.of_person(_personal_model(request, person_id), asked.scale).origins(asked.tag)
+    return ModelInput.from_person(_personal_model(request, person_id), asked.scale).origins(
+        asked.tag
+    )
 
 
 def _personal_model(request: Request, person_id: str) -> PersonalModel:
@@ -128,7 +132,7 @@ def _personal_model(request: Request, person_id: str) -> PersonalModel:
 
 
 def _given(request: Request, person_id: str, asked: requests.PersonOptions) -> ModelInput:
-    return ModelInput.of_person(_personal_model(request, person_id), asked.scale, asked.balance)
+    return ModelInput.from_person(_personal_model(request, person_id), asked.scale, asked.balance)
 
 
 # Actions
@@ -237,7 +241,7 @@ def apply_wishes(request: Request, person_id: PersonId, asked: requests.Wishes) 
 
     done = store_of(request).decide(person_id, decision)
     note = None if done.event else _note(done, event_of(wishes, done.after, catalogue))
-    return Person.of(person_id, done.after, catalogue, note=note)
+    return Person.from_state(person_id, done.after, catalogue, note=note)
 
 
 @router.post("/{person_id}/undo")
@@ -265,7 +269,7 @@ def _act(request: Request, person_id: str, kind: str, **data: Any) -> Person:
     """Make an action of a person, and return the state after it."""
     catalogue, event = catalogue_of(request), Event(kind, data)
     done = act(store_of(request), person_id, event, catalogue)
-    return Person.of(person_id, done.after, catalogue, note=_note(done, event))
+    return Person.from_state(person_id, done.after, catalogue, note=_note(done, event))
 
 
 def _note(done: Decided, asked: Event) -> str | None:
@@ -283,7 +287,7 @@ def _note(done: Decided, asked: Event) -> str | None:
 @uses_store
 def list_feeds(request: Request, person_id: PersonId) -> responses.Feeds:
     """Return the lists of a person, each with its presses, filters, balance and variety."""
-    return responses.Feeds.of(store_of(request).state(person_id), catalogue_of(request))
+    return responses.Feeds.from_state(store_of(request).state(person_id), catalogue_of(request))
 
 
 @router.post("/{person_id}/feeds")
@@ -356,7 +360,7 @@ def import_person(
     limit_imports(request, person_id)
     catalogue = catalogue_of(request)
     done = act(store_of(request), person_id, asked.event(), catalogue)
-    return responses.Imported.after(person_id, done.after, catalogue)
+    return responses.Imported.after_import(person_id, done.after, catalogue)
 
 
 @router.post("/{person_id}/shares", status_code=201)

@@ -9,9 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic.main import IncEx
 from typing_extensions import TypeAliasType
 
-from teaser import explain as differences
-from teaser import profile as profiles
-from teaser import recommend, steer
+from teaser import explain, profile, recommend, steer
 from teaser.app.api.requests import ProfileOptions
 from teaser.app.people.event_log import StoredEvent
 from teaser.app.people.events import Kind, facts_of
@@ -25,6 +23,7 @@ from teaser.app.serving.name_search import NameMatches
 from teaser.app.serving.personal_model import known_presses
 from teaser.data.tags import Tag
 from teaser.errors import UnknownFeatureError, closest_names
+from teaser.transparency import DataSources
 from teaser.words.wishes import Kind as WishKind
 from teaser.words.wishes import Lasts, Reading
 
@@ -192,7 +191,7 @@ class Recommendations(Schema):
     ignored: int
 
     @classmethod
-    def of(cls, found: recommend.Recommendations) -> Self:
+    def from_library(cls, found: recommend.Recommendations) -> Self:
         """Return a list of the library."""
         return cls.model_validate({"recommendations": list(found), "ignored": found.ignored})
 
@@ -248,7 +247,7 @@ class Difference(Schema):
     parts: list[DifferencePart]
 
     @classmethod
-    def of(cls, found: differences.Difference) -> Self:
+    def from_library(cls, found: explain.Difference) -> Self:
         """Return a difference of the library."""
         labelled = zip(found.parts, found.labels(), strict=True)
         parts = [{**vars(part), "label": label} for part, label in labelled]
@@ -286,7 +285,7 @@ class Profile(Schema):
     features: list[FeatureProfile]
 
     @classmethod
-    def of(cls, found: profiles.Profile, options: ProfileOptions) -> Self:
+    def from_library(cls, found: profile.Profile, options: ProfileOptions) -> Self:
         """Return a profile of the library, the features with most impact first."""
         for feature in options.features:
             if feature not in found.impacts:
@@ -388,9 +387,9 @@ class Variation(Schema):
     ignored: int
 
     @classmethod
-    def of(cls, found: steer.Variation) -> Self:
+    def from_library(cls, found: steer.Variation) -> Self:
         """Return a list of the library."""
-        made = Recommendations.of(found.recommendations)
+        made = Recommendations.from_library(found.recommendations)
         return cls.model_validate({**vars(found), **dict(made)})
 
 
@@ -478,7 +477,7 @@ class WordsAnswer(Schema):
     contradictions: list[list[str]]
 
     @classmethod
-    def of(cls, reading: Reading) -> Self:
+    def from_reading(cls, reading: Reading) -> Self:
         """Return what was read."""
         return cls(
             wishes=[Wish(wish=str(wish), **vars(wish)) for wish in reading.wishes],
@@ -526,7 +525,7 @@ class Found(Schema):
     tags: list[FoundTag]
 
     @classmethod
-    def of(cls, found: NameMatches, catalogue: Catalogue, k: int) -> Self:
+    def from_matches(cls, found: NameMatches, catalogue: Catalogue, k: int) -> Self:
         """Return at most k items and k tags of a search."""
         tags, sizes = catalogue.model.tags_, catalogue.tag_sizes
         return cls.model_validate(
@@ -566,7 +565,7 @@ class Group(Named):
     aliases: list[str]
 
     @classmethod
-    def of(cls, found: FoundGroup, catalogue: Catalogue, k: int) -> Self:
+    def from_group(cls, found: FoundGroup, catalogue: Catalogue, k: int) -> Self:
         """Return a group of the catalogue, with at most k of its members."""
         group = found.group
         label = {"tag": group.label_tag, "share": group.label_share}
@@ -644,7 +643,7 @@ class Model(Schema):
     roles: dict[str, str]
 
     @classmethod
-    def of(cls, catalogue: Catalogue) -> Self:
+    def from_catalogue(cls, catalogue: Catalogue) -> Self:
         """Return what the API tells about the model of a catalogue."""
         described = catalogue.model.describe()
         user_tags = {f: [tag.value for tag in tags] for f, tags in catalogue.user_features.items()}
@@ -679,35 +678,6 @@ class Impacts(Schema):
     press_change: float
 
 
-class FeatureSource(Schema):
-    """A feature, the columns that its tags were made from, and the number of tags."""
-
-    feature: str
-    columns: list[str]
-    n_tags: int
-
-
-class Sources(Schema):
-    """Where the data come from, and what of them is not used.
-
-    `n_disliked`: dislikes, which count in histories only; `strengths`: whether interactions count
-    by a strength; `n_discovered`: tags that the system found from who chose what; `shown_columns`:
-    columns of the items that are displayed, by role; `unused_columns`: those that are not used.
-    """
-
-    n_users: int
-    n_items: int
-    n_interactions: int
-    n_disliked: int
-    strengths: bool
-    features: list[FeatureSource]
-    n_discovered: int
-    user_features: list[FeatureSource]
-    uses_user_features: bool
-    shown_columns: dict[str, str]
-    unused_columns: list[str]
-
-
 class Transparency(Schema):
     """What decides here: made from the model that is served, and from the settings of the site.
 
@@ -717,14 +687,14 @@ class Transparency(Schema):
     """
 
     impacts: Impacts | None
-    sources: Sources | None
+    sources: DataSources | None
     version: str | None
     date: day | None
     learns_from_views: bool
     boosts: dict[str, float]
 
     @classmethod
-    def of(cls, catalogue: Catalogue, *, learns: bool) -> Self:
+    def from_catalogue(cls, catalogue: Catalogue, *, learns: bool) -> Self:
         """Return what decides in a catalogue; `learns` is the setting of the site."""
         found = catalogue.model.transparency_
         own = {"learns_from_views": learns, "boosts": catalogue.boost}
@@ -789,7 +759,7 @@ class Feeds(Schema):
     feeds: list[Feed]
 
     @classmethod
-    def of(cls, found: State, catalogue: Catalogue) -> Self:
+    def from_state(cls, found: State, catalogue: Catalogue) -> Self:
         """Return the feeds of a state."""
         return cls.model_validate({"feed": found.feed, "feeds": _feeds(found, catalogue)})
 
@@ -826,7 +796,7 @@ class Person(Feed):
     note: str | None
 
     @classmethod
-    def of(
+    def from_state(
         cls, person_id: str, state: State, catalogue: Catalogue, *, note: str | None = None
     ) -> Self:
         """Return the response for a state; names that the catalogue lacks are listed as unknown."""
@@ -873,9 +843,9 @@ class Imported(Person):
     unmatched: list[str]
 
     @classmethod
-    def after(cls, person_id: str, state: State, catalogue: Catalogue) -> Self:
+    def after_import(cls, person_id: str, state: State, catalogue: Catalogue) -> Self:
         """Return the response for the state after an import."""
-        person = Person.of(person_id, state, catalogue)
+        person = Person.from_state(person_id, state, catalogue)
         return cls.model_validate({**dict(person), "unmatched": person.unmatched_names()})
 
 
@@ -946,7 +916,7 @@ class ExportedEvent(Schema):
     data: dict[str, Any]
 
     @classmethod
-    def of(cls, event: StoredEvent) -> Self:
+    def from_event(cls, event: StoredEvent) -> Self:
         """Return the response for a stored event."""
         data = event.data
         return cls(
@@ -994,7 +964,7 @@ def export_of(
     export = Export(
         person_id=person_id or "",
         created_at=kept.created_at if kept else None,
-        state=Person.of(person_id or "", state, catalogue),
+        state=Person.from_state(person_id or "", state, catalogue),
         shares=[Link.model_validate(share) for share in kept.shares] if kept else [],
         events=[],
     )
@@ -1009,7 +979,7 @@ def _with_events(head: str, pages: Iterable[list[StoredEvent]]) -> Iterator[str]
     yield head.removesuffix("]}")
     separator = "\n"
     for page in pages:
-        texts = (ExportedEvent.of(event).model_dump_json() for event in page)
+        texts = (ExportedEvent.from_event(event).model_dump_json() for event in page)
         yield separator + ",\n".join(texts)
         separator = ",\n"
     yield "\n]}\n"

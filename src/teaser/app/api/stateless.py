@@ -20,20 +20,20 @@ admin_router = APIRouter(tags=["admin"])
 
 
 def _given(request: Request, asked: requests.Taste) -> ModelInput:
-    return ModelInput.of_request(catalogue_of(request), asked)
+    return ModelInput.from_request(catalogue_of(request), asked)
 
 
 @router.post("/recommend")
 def recommend(request: Request, asked: requests.RecommendRequest) -> responses.Recommendations:
     """Return the best items for this history and these presses, each with its reasons."""
     found = _given(request, asked).recommend(asked, asked.variety, asked.boost)
-    return responses.Recommendations.of(found)
+    return responses.Recommendations.from_library(found)
 
 
 @router.post("/profile")
 def profile(request: Request, asked: requests.ProfileRequest) -> responses.Profile:
     """Return the profile that the model computes from this history and these presses."""
-    return responses.Profile.of(_given(request, asked).profile(), asked)
+    return responses.Profile.from_library(_given(request, asked).profile(), asked)
 
 
 @router.post("/explain")
@@ -47,7 +47,7 @@ def explain(request: Request, asked: requests.ExplainRequest) -> responses.Expla
 def compare(request: Request, asked: requests.CompareRequest) -> responses.Difference:
     """Return why one item stands above another: the difference of their scores, part by part."""
     found = _given(request, asked).compare(asked.item_id, asked.other_id, asked.boost)
-    return responses.Difference.of(found)
+    return responses.Difference.from_library(found)
 
 
 @router.post("/origins")
@@ -67,7 +67,7 @@ def similar(request: Request, asked: requests.SimilarRequest) -> responses.Simil
 def vary_item(request: Request, asked: requests.VariationRequest) -> responses.Variation:
     """Return a list like an item, with some of its tags changed."""
     changes = {change.old: change.new for change in asked.changes}
-    return responses.Variation.of(_given(request, asked).vary(asked, changes))
+    return responses.Variation.from_library(_given(request, asked).vary(asked, changes))
 
 
 @router.post("/tag-examples")
@@ -118,7 +118,7 @@ def read_request(request: Request, asked: requests.WordsRequest) -> responses.Wo
     """
     settings = services_of(request).settings
     reading = read_words(catalogue_of(request), asked.text, asked.language, settings)
-    return responses.WordsAnswer.of(reading)
+    return responses.WordsAnswer.from_reading(reading)
 
 
 @catalogue_router.get("/items")
@@ -132,7 +132,7 @@ def search(request: Request, asked: Annotated[requests.SearchOptions, Query()]) 
     """Return items and tags whose names contain every word, with or without accents."""
     catalogue = catalogue_of(request)
     texts = texts_in(choose_language(None, request.headers.get("accept-language")))
-    return responses.Found.of(find_names(catalogue, asked.q, texts), catalogue, asked.k)
+    return responses.Found.from_matches(find_names(catalogue, asked.q, texts), catalogue, asked.k)
 
 
 @catalogue_router.get("/groups")
@@ -141,20 +141,20 @@ def show_group(
 ) -> responses.Group:
     """Return the group of items behind a discovered tag, also by an earlier name of it."""
     catalogue = catalogue_of(request)
-    return responses.Group.of(find_group(catalogue, asked.tag), catalogue, asked.k)
+    return responses.Group.from_group(find_group(catalogue, asked.tag), catalogue, asked.k)
 
 
 @catalogue_router.get("/model")
 def show_model(request: Request) -> responses.Model:
     """Return the kind of model that is served, its size and its parameters."""
-    return responses.Model.of(catalogue_of(request))
+    return responses.Model.from_catalogue(catalogue_of(request))
 
 
 @catalogue_router.get("/transparency")
 def transparency(request: Request) -> responses.Transparency:
     """Return what decides in lists, measured on the model, and where its data come from."""
     learns = services_of(request).settings.learn
-    return responses.Transparency.of(catalogue_of(request), learns=learns)
+    return responses.Transparency.from_catalogue(catalogue_of(request), learns=learns)
 
 
 @admin_router.post("/admin/reload")

@@ -132,7 +132,7 @@ def transparency(source: Source, _: Mapping[str, str]) -> Any:
     """What lists are made up of, what a press changes, where the data come from."""
     catalogue = source.catalogue()
     measured = catalogue.model.transparency_
-    found = responses.Transparency.of(catalogue, learns=source.settings.learn)
+    found = responses.Transparency.from_catalogue(catalogue, learns=source.settings.learn)
     said = [] if measured is None else measured.sentences()
     return {"sentences": said, **found.model_dump(mode="json")}
 

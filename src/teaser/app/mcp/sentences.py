@@ -33,7 +33,7 @@ def name_of(item_id: int | str, title: str | None) -> str:
     return f"{title} ({item_id})" if title and title != str(item_id) else str(item_id)
 
 
-def of_list(entries: Sequence[Recommendation]) -> list[str]:
+def list_lines(entries: Sequence[Recommendation]) -> list[str]:
     """Return a line for each item of a list, with its main reasons."""
     if not entries:
         return ["No item is left: conditions, hidden items or viewed ones exclude all of them."]
@@ -44,13 +44,13 @@ def of_list(entries: Sequence[Recommendation]) -> list[str]:
     ]
 
 
-def of_variation(found: Variation) -> list[str]:
+def variation_lines(found: Variation) -> list[str]:
     """Return what a list started from, then its items."""
     said = f"{name_of(found.item_id, found.title)} as a start presses {_presses(found.start)}"
-    return [f"{said}. Nothing is stored.", *of_list(found.recommendations)]
+    return [f"{said}. Nothing is stored.", *list_lines(found.recommendations)]
 
 
-def of_difference(found: Difference) -> list[str]:
+def difference_lines(found: Difference) -> list[str]:
     """Return which item stands above the other, then the parts that decide it."""
     name = name_of(found.item_id, found.title)
     other = name_of(found.other_id, found.other_title)
@@ -64,7 +64,7 @@ def of_difference(found: Difference) -> list[str]:
     return [found.sentence(), scores, *parts[:_MOST_PARTS]]
 
 
-def of_explanation(found: Explanation) -> list[str]:
+def explanation_lines(found: Explanation) -> list[str]:
     """Return the score of an item as a sum, then every reason."""
     parts = [f"{found.general:.2f} from general appeal", f"{found.from_tags:.2f} from tags"]
     parts += [f"{found.from_viewed:.2f} from viewed items"] if found.viewed else []
@@ -78,7 +78,7 @@ def of_explanation(found: Explanation) -> list[str]:
     ]
 
 
-def of_profile(found: responses.Profile, said: Iterable[str]) -> list[str]:
+def profile_lines(found: responses.Profile, said: Iterable[str]) -> list[str]:
     """Return plain statements about a profile, then the strongest tags of each feature."""
     lines = [
         *said,
@@ -96,7 +96,7 @@ def of_profile(found: responses.Profile, said: Iterable[str]) -> list[str]:
     return lines
 
 
-def of_found(found: responses.Found) -> list[str]:
+def search_lines(found: responses.Found) -> list[str]:
     """Return the items and tags of a search, or that there are none."""
     items = [name_of(item.item_id, item.title) for item in found.items]
     tags = [f"{tag.tag} ({_count(tag.n_items, 'item')})" for tag in found.tags]
@@ -105,7 +105,7 @@ def of_found(found: responses.Found) -> list[str]:
     return lines or ["No name of an item or a tag contains all of these words."]
 
 
-def of_card(card: responses.Card) -> list[str]:
+def card_lines(card: responses.Card) -> list[str]:
     """Return what the data say of an item."""
     lines = [f"{name_of(card.item_id, card.title)}."]
     if card.description:
@@ -118,7 +118,7 @@ def of_card(card: responses.Card) -> list[str]:
     return lines
 
 
-def of_similar(item: str, found: Sequence[Similar]) -> list[str]:
+def similar_lines(item: str, found: Sequence[Similar]) -> list[str]:
     """Return a line for each similar item, with the tags that both have."""
     if not found:
         return [f"No item shares a tag with {item}."]
@@ -129,7 +129,7 @@ def of_similar(item: str, found: Sequence[Similar]) -> list[str]:
     ]
 
 
-def of_lift(item: str, k: int, found: LiftAnswer) -> list[str]:
+def lift_lines(item: str, k: int, found: LiftAnswer) -> list[str]:
     """Return the fewest presses that bring an item up, as instructions."""
     lift = found.lift
     if not found.finished:
@@ -145,7 +145,7 @@ def of_lift(item: str, k: int, found: LiftAnswer) -> list[str]:
     ]
 
 
-def of_press(found: "Pressed") -> list[str]:
+def press_lines(found: "Pressed") -> list[str]:
     """Return what a press moved, and whether it was stored."""
     if found.note and not found.stored:
         return [found.note]
@@ -162,7 +162,7 @@ def of_press(found: "Pressed") -> list[str]:
     ]
 
 
-def of_person(person: Person) -> list[str]:
+def person_lines(person: Person) -> list[str]:
     """Return the state of a person in a few sentences."""
     viewed, hidden = _count(len(person.history), "viewed item"), len(person.hidden)
     lines = [f"The state has {viewed} and {_count(hidden, 'hidden item')}."]
@@ -195,7 +195,7 @@ def _conditions(filters: Filters) -> list[str]:
     ]
 
 
-def of_reading(found: WordsAnswer, labels: Iterable[str]) -> list[str]:
+def reading_lines(found: WordsAnswer, labels: Iterable[str]) -> list[str]:
     """Return what was understood of a request, what was not, and what contradicts."""
     named = zip(labels, found.wishes, strict=True)
     lines = [f"Understood: {label} ({wish.wish})." for label, wish in named]
@@ -207,10 +207,10 @@ def of_reading(found: WordsAnswer, labels: Iterable[str]) -> list[str]:
     return [*lines, "Nothing is applied yet."]
 
 
-def of_event(event: Event) -> str:
+def event_text(event: Event) -> str:
     """Return an action in a few words, or several as a list."""
     if event.kind == "several":
-        return join_names([of_event(part) for part in parts_of(event)])
+        return join_names([event_text(part) for part in parts_of(event)])
     presses = event.data.get("presses")
     if presses:
         return _presses(presses)

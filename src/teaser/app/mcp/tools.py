@@ -124,7 +124,7 @@ class Source:
         """Return the input of the model: the state of a person, or what the caller keeps."""
         catalogue = self.catalogue()
         if asked.person_id is None:
-            return ModelInput.of_request(catalogue, asked.taste())
+            return ModelInput.from_request(catalogue, asked.taste())
         return _input_of(self.state(asked, catalogue), catalogue)
 
     def state(self, asked: "Whose", catalogue: Catalogue) -> State:
@@ -133,7 +133,7 @@ class Source:
             store, person_id = self.find(asked.person_id)
             return store.state(person_id)
         # The profile refuses names that the model does not have; a state would accept them.
-        ModelInput.of_request(catalogue, asked.taste()).profile()
+        ModelInput.from_request(catalogue, asked.taste()).profile()
         given = asked.history
         history = given if isinstance(given, dict) else dict.fromkeys(given, 1.0)
         return State(
@@ -145,7 +145,7 @@ class Source:
 
 
 def _input_of(state: State, catalogue: Catalogue) -> ModelInput:
-    return ModelInput.of_person(PersonalModel(catalogue, state))
+    return ModelInput.from_person(PersonalModel(catalogue, state))
 
 
 # A tool
@@ -457,15 +457,15 @@ def search(source: Source, asked: SearchArguments) -> Answer[responses.Found]:
     """
     catalogue = source.catalogue()
     matches = find_names(catalogue, asked.words, texts_in(asked.language))
-    found = responses.Found.of(matches, catalogue, asked.k)
-    return Answer(found, sentences.of_found(found))
+    found = responses.Found.from_matches(matches, catalogue, asked.k)
+    return Answer(found, sentences.search_lines(found))
 
 
 @tool("Show an item")
 def item(source: Source, asked: ItemChoice) -> Answer[responses.Card]:
     """Show what the data say of an item: title, description, date, link, tags."""
     card = responses.Card.model_validate(source.catalogue().card(asked.item_id))
-    return Answer(card, sentences.of_card(card))
+    return Answer(card, sentences.card_lines(card))
 
 
 @tool("Recommend")
@@ -485,7 +485,7 @@ def recommend(source: Source, asked: RecommendArguments) -> Answer[responses.Rec
     )
     own = given.personal.state.variety if given.personal is not None else 0.0
     found = given.recommend(options, own if asked.variety is None else asked.variety)
-    return Answer(responses.Recommendations.of(found), sentences.of_list(found))
+    return Answer(responses.Recommendations.from_library(found), sentences.list_lines(found))
 
 
 def _with_wishes(source: Source, asked: RecommendArguments) -> ModelInput:
@@ -504,15 +504,15 @@ def profile(source: Source, asked: ProfileArguments) -> Answer[responses.Profile
     These are plain statements, and the affinity with each tag (-1 to 1, more is more of it).
     """
     learned = source.model_input(asked).profile()
-    found = responses.Profile.of(learned, asked)
-    return Answer(found, sentences.of_profile(found, map(say_statement, statements(learned))))
+    found = responses.Profile.from_library(learned, asked)
+    return Answer(found, sentences.profile_lines(found, map(say_statement, statements(learned))))
 
 
 @tool("Explain a score")
 def explain(source: Source, asked: ItemArguments) -> Answer[responses.Explanation]:
     """Show why an item is where it is: all parts of its score, which sum to it."""
     found = source.model_input(asked).explain(asked.item_id)
-    return Answer(responses.Explanation.model_validate(found), sentences.of_explanation(found))
+    return Answer(responses.Explanation.model_validate(found), sentences.explanation_lines(found))
 
 
 @tool("Compare two items")
@@ -522,7 +522,7 @@ def compare(source: Source, asked: CompareArguments) -> Answer[responses.Differe
     Each part adds something to the difference of their scores; all parts sum to it.
     """
     found = source.model_input(asked).compare(asked.item_id, asked.other_id)
-    return Answer(responses.Difference.of(found), sentences.of_difference(found))
+    return Answer(responses.Difference.from_library(found), sentences.difference_lines(found))
 
 
 @tool("Like this, but")
@@ -534,7 +534,7 @@ def like(source: Source, asked: LikeArguments) -> Answer[responses.Variation]:
     options = requests.VariationRequest(item_id=asked.item_id, where=asked.where, k=asked.k)
     changes = {change.old: change.new for change in asked.changes}
     found = source.model_input(asked).vary(options, changes)
-    return Answer(responses.Variation.of(found), sentences.of_variation(found))
+    return Answer(responses.Variation.from_library(found), sentences.variation_lines(found))
 
 
 @tool("Presses that bring an item up")
@@ -543,7 +543,7 @@ def lift(source: Source, asked: LiftArguments) -> Answer[responses.LiftAnswer]:
     given = source.model_input(asked)
     found = given.lift(asked.item_id, asked.k)
     shown = _name(given.catalogue, asked.item_id)
-    return Answer(found, sentences.of_lift(shown, asked.k, found))
+    return Answer(found, sentences.lift_lines(shown, asked.k, found))
 
 
 class SimilarArguments(ItemChoice):
@@ -558,7 +558,7 @@ def similar(source: Source, asked: SimilarArguments) -> Answer[responses.Similar
     catalogue = source.catalogue()
     found = list(similar_items(catalogue.model, asked.item_id, k=asked.k))
     result = responses.SimilarItems.model_validate({"similar": found})
-    return Answer(result, sentences.of_similar(_name(catalogue, asked.item_id), found))
+    return Answer(result, sentences.similar_lines(_name(catalogue, asked.item_id), found))
 
 
 def _name(catalogue: Catalogue, item_id: ItemId) -> str:
@@ -597,11 +597,11 @@ def press(source: Source, asked: PressArguments) -> Answer[Pressed]:
         tag=str(tag),
         affinity_before=_affinity(tag, before, catalogue),
         affinity_after=_affinity(tag, after, catalogue),
-        presses=Person.of("", after, catalogue).presses,
+        presses=Person.from_state("", after, catalogue).presses,
         stored=asked.person_id is not None and decided is not None,
         note=f"{tag}: {LIMIT}" if decided is None else note,
     )
-    return Answer(found, sentences.of_press(found))
+    return Answer(found, sentences.press_lines(found))
 
 
 def _affinity(tag: Tag, state: State, catalogue: Catalogue) -> float:
@@ -615,8 +615,10 @@ def view(source: Source, asked: ViewArguments) -> Answer[Person]:
     catalogue = source.catalogue()
     event = Event("view", {"item": asked.item_id, "strength": asked.strength})
     done = act(*source.find(asked.person_id), event, catalogue)
-    found = Person.of(asked.person_id, done.after, catalogue)
-    return Answer(found, [f"Stored: {sentences.of_event(event)}.", *sentences.of_person(found)])
+    found = Person.from_state(asked.person_id, done.after, catalogue)
+    return Answer(
+        found, [f"Stored: {sentences.event_text(event)}.", *sentences.person_lines(found)]
+    )
 
 
 @tool("Undo", changes=True, needs_people=True)
@@ -624,9 +626,9 @@ def undo(source: Source, asked: OnePerson) -> Answer[Undone]:
     """Take back the last action of a person, whatever it was."""
     catalogue = source.catalogue()
     done = act(*source.find(asked.person_id), Event("undo"), catalogue)
-    undone = sentences.of_event(done.before.undoable or Event("nothing"))
-    found = Person.of(asked.person_id, done.after, catalogue)
-    said = [f"Taken back: {undone}.", *sentences.of_person(found)]
+    undone = sentences.event_text(done.before.undoable or Event("nothing"))
+    found = Person.from_state(asked.person_id, done.after, catalogue)
+    said = [f"Taken back: {undone}.", *sentences.person_lines(found)]
     return Answer(Undone(undone=undone, person=found), said)
 
 
@@ -634,8 +636,8 @@ def undo(source: Source, asked: OnePerson) -> Answer[Undone]:
 def person(source: Source, asked: OnePerson) -> Answer[Person]:
     """Show what is stored for a person: views, presses, hidden items."""
     store, person_id = source.find(asked.person_id)
-    found = Person.of(asked.person_id, store.state(person_id), source.catalogue())
-    return Answer(found, sentences.of_person(found))
+    found = Person.from_state(asked.person_id, store.state(person_id), source.catalogue())
+    return Answer(found, sentences.person_lines(found))
 
 
 @tool("New person", changes=True, needs_people=True)
@@ -644,7 +646,7 @@ def new_person(source: Source, asked: Nothing) -> Answer[Person]:
     if source.people is None:
         raise ParameterError("This server stores nothing, so it has no persons.")
     person_id, _ = source.people.store.create_person()
-    found = Person.of(person_id, State(), source.catalogue())
+    found = Person.from_state(person_id, State(), source.catalogue())
     return Answer(found, [f"A new person was made. The person_id is {person_id}: keep it safe."])
 
 
@@ -660,8 +662,8 @@ def say(source: Source, asked: SayArguments) -> Answer[responses.WordsAnswer]:
     """
     catalogue = source.catalogue()
     reading = read_words(catalogue, asked.text, asked.language, source.settings)
-    found = responses.WordsAnswer.of(reading)
-    return Answer(found, sentences.of_reading(found, _labels(reading.wishes, catalogue)))
+    found = responses.WordsAnswer.from_reading(reading)
+    return Answer(found, sentences.reading_lines(found, _labels(reading.wishes, catalogue)))
 
 
 @tool("Apply wishes", changes=True, needs_people=True)
@@ -682,11 +684,11 @@ def apply(source: Source, asked: ApplyArguments) -> Answer[Person]:
     store, person_id = source.find(asked.person_id)
     done = store.decide(person_id, decision)
     note = None if done.event else f"Nothing was stored: {LIMIT}"
-    found = Person.of(asked.person_id, done.after, catalogue, note=note)
+    found = Person.from_state(asked.person_id, done.after, catalogue, note=note)
     if note:
-        return Answer(found, sentences.of_person(found))
+        return Answer(found, sentences.person_lines(found))
     applied = f"Applied: {'; '.join(_labels(wishes, catalogue))}. One undo takes all of it back."
-    return Answer(found, [applied, *sentences.of_person(found)])
+    return Answer(found, [applied, *sentences.person_lines(found)])
 
 
 def _labels(wishes: Iterable[Wish], catalogue: Catalogue) -> list[str]:

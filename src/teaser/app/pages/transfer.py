@@ -149,7 +149,7 @@ def counts(now: State, then: State, texts: Texts) -> list[Count]:
 
 def unmatched(then: State, catalogue: Catalogue, texts: Texts) -> list[Unmatched]:
     """Return the names in a state that the model does not have, by kind."""
-    found = Person.of("", then, catalogue)
+    found = Person.from_state("", then, catalogue)
     tags = [texts.with_feature(tag.feature, tag) for tag in map(Tag.parse, found.unknown_tags)]
     facts = [texts.with_feature(tag.feature, tag) for tag in map(Tag.parse, found.unknown_about)]
     kinds = [

@@ -134,7 +134,7 @@ def _serve(common: Common, start: Start, parent: "_Parent") -> None:
         return _make_app(common, start, parent)
 
     app = gently(make) if start.is_gentle else make()
-    told = Model.of(app.state.services.holder.current).model_dump_json()
+    told = Model.from_catalogue(app.state.services.holder.current).model_dump_json()
     server = Server(
         app,
         common.settings,

@@ -48,7 +48,7 @@ def vocabulary_of(catalogue: Catalogue, synonyms: str = "") -> Vocabulary:
     synonyms
         The owner's TOML file of further words.
     """
-    found = Vocabulary.of(
+    found = Vocabulary.from_model(
         catalogue.model, translations=_translations(catalogue), synonyms=synonyms or None
     )
     if found.unmatched:
