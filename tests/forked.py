@@ -14,7 +14,7 @@ from multiprocessing.context import ForkServerProcess
 from typing import TextIO
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["teaser.app.people.store"])
+_CONTEXT.set_forkserver_preload(["teaser.app.store"])
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import date
 from itertools import count
 from pathlib import Path
@@ -15,16 +15,16 @@ import psycopg
 import pytest
 from conftest import ROOT, RULES
 from served import Running
+from sqlalchemy import Connection, create_engine, text
 
 from teaser import Category, Dataset, Teaser
 from teaser.app.dependencies import Services
-from teaser.app.people.events import Event
-from teaser.app.people.state import State
-from teaser.app.people.store import Store
 from teaser.app.server import create_app, load_model
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder, folder_stamp
 from teaser.app.settings import Settings
+from teaser.app.state import Event, State
+from teaser.app.store import Store
 from teaser.data import demo
 from teaser.extensions import DiscoveredTags
 
@@ -39,6 +39,8 @@ with warnings.catch_warnings():
     from fastapi.testclient import TestClient as TestClient
 
 API = "/api/v1"
+VIEW = Event("view", {"item": "i1"})
+PLUS = Event("press", {"presses": {"town=Ghent": 1}})
 DISCOVERED = DiscoveredTags(grains=(10,), factors=32)
 _numbers = count()
 
@@ -73,6 +75,21 @@ def error_of(answer: Any, status: int) -> Any:
 def append(store: Store, person_id: str, event: Event) -> State:
     """Append an event as it is, and return the state after it."""
     return store.decide(person_id, lambda _: event).after
+
+
+@contextmanager
+def connected(store: Store) -> Iterator[Connection]:
+    """Open another connection to the database of a store."""
+    engine = create_engine(store.url)
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+def people_with_events(store: Store) -> list[str]:
+    """Return whose events are in the database."""
+    with connected(store) as connection:
+        return list(connection.execute(text("SELECT person_id FROM event")).scalars())
 
 
 class Postgres(Server):

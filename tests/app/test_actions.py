@@ -14,14 +14,19 @@ from teaser import Tag, Teaser
 from teaser.app.actions import act, decide, effective_presses
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.view.profile_view import tag_row
-from teaser.app.people.checks import check
-from teaser.app.people.events import Event, time_text
-from teaser.app.people.fold import fold, state_after
-from teaser.app.people.state import ListFilter, State
-from teaser.app.people.store import Store
-from teaser.app.people.values import Values
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import (
+    Draft,
+    Event,
+    ListFilter,
+    State,
+    check,
+    state_after,
+    state_of,
+    time_text,
+)
+from teaser.app.store import Store
 from teaser.data.matrix import ItemId
 from teaser.errors import (
     FeedExistsError,
@@ -106,7 +111,7 @@ def test_the_first_press_back_from_a_bound_moves(catalogue: Catalogue, model: Te
     event = decide(idle.state, Event("press", {"presses": {str(tag): -1}}), catalogue)
     assert event is not None
     check(idle.state, event)
-    assert fold([Event("press", {"presses": {str(tag): 5}}), event]).presses == {str(tag): -1}
+    assert state_of([Event("press", {"presses": {str(tag): 5}}), event]).presses == {str(tag): -1}
     low = personal_model(catalogue, VIEWED, {str(tag): -2})
     assert effective_presses(low, {tag: 4}) == {tag: 4}
 
@@ -266,7 +271,7 @@ def test_a_press_moves_the_net_presses_as_far_as_asked_whatever_ends_when(
         now = now + timedelta(days)
         if until is not None and until <= now:
             continue
-        state = fold(events, now)
+        state = state_of(events, now)
         net = state.presses.get("type=film", 0)
         try:
             event = decide(state, pressed(steps, until), catalogue)
@@ -277,7 +282,7 @@ def test_a_press_moves_the_net_presses_as_far_as_asked_whatever_ends_when(
         if event is None:
             continue
         check(state, event)
-        after = fold([*events, event], now)
+        after = state_of([*events, event], now)
         moved = after.presses.get("type=film", 0) - net
         # Further only if the affinity did not move before.
         assert moved * steps > 0
@@ -300,7 +305,7 @@ def test_a_press_against_one_for_now_moves_at_once_and_lasts_as_far_as_it_can(
     catalogue: Catalogue,
 ) -> None:
     events = [pressed(4), pressed(-4, WEEK)]
-    state = fold(events, DAY)
+    state = state_of(events, DAY)
     assert state.presses == {}
     event = decide(state, pressed(3), catalogue)
     assert event is not None
@@ -309,8 +314,8 @@ def test_a_press_against_one_for_now_moves_at_once_and_lasts_as_far_as_it_can(
         ["press", {"presses": {"type=film": 1}}],
         ["press", {"presses": {"type=film": 2}, "until": time_text(WEEK)}],
     ]
-    assert fold([*events, event], DAY).presses == {"type=film": 3}
-    assert fold([*events, event], WEEK).presses == {"type=film": 5}
+    assert state_of([*events, event], DAY).presses == {"type=film": 3}
+    assert state_of([*events, event], WEEK).presses == {"type=film": 5}
 
 
 class TestNewKinds:
@@ -318,7 +323,7 @@ class TestNewKinds:
         self, renamed: Catalogue
     ) -> None:
         events = [pressed(2, tag=GENT), Event("make_feed", {"feed": "Friday"})]
-        state = apply(fold(events), pressed(1, tag="town=Ghent"), renamed)
+        state = apply(state_of(events), pressed(1, tag="town=Ghent"), renamed)
         assert state.presses == {"town=Ghent": 3}
         assert state.feeds[""].presses == {"town=Gent": 2}
         main = apply(state, Event("switch_feed", {"feed": ""}), renamed)
@@ -327,7 +332,7 @@ class TestNewKinds:
 
     def test_presses_for_now_under_two_names_are_one_number(self, renamed: Catalogue) -> None:
         events = [pressed(2, tag=GENT), pressed(2, WEEK, tag=GENT), pressed(1, DAY, tag=GHENT)]
-        state = fold(events)
+        state = state_of(events)
         for asked, net in ((pressed(-3, tag=GHENT), 2), (pressed(-3, DAY, tag=GHENT), 2)):
             after = apply(state, asked, renamed)
             assert PersonalModel(renamed, after).presses == {GHENT: net}
@@ -439,7 +444,7 @@ class TestNewKinds:
             decide(State(), asked, catalogue)
 
     def test_an_import_names_items_as_the_catalogue_does(self, catalogue: Catalogue) -> None:
-        values = Values(history={"i1": 2.0, "gone": 1.0}, hidden={"i2": None})
+        values = Draft(history={"i1": 2.0, "gone": 1.0}, hidden={"i2": None})
         asked = Event("import", {"state": values.to_json()})
         assert decide(State(), asked, catalogue) == asked
         broken: list[Any] = [{}, {"history": ["i1"]}, {**values.to_json(), "feeds": []}, 7, None]

@@ -17,9 +17,9 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.view.card_view import ViewedRow
 from teaser.app.pages.view.profile_view import TagRow
 from teaser.app.pages.view.score_steps import MAX_VIEWED, waterfall
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import State
 from teaser.explain import ViewedReason
 from teaser.profile import Steering
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.conftest import API, TestClient
+from app.conftest import services_of as open_services
 from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 
@@ -80,6 +81,7 @@ def plain_routes() -> Iterator[tuple[str, str]]:
 
 def test_a_route_that_uses_the_store_is_marked(client: TestClient, tmp_path: Path) -> None:
     (file,) = tmp_path.glob("api*.db")
+    open_services(client).store.close()
     file.rename(tmp_path / "away")
     asked = 0
     for method, route in plain_routes():

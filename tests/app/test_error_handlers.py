@@ -1,11 +1,10 @@
 """Errors have one shape and one status by class, for programs and for visitors."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from app.conftest import API, Postgres, TestClient, error_of, new_person, services_of
+from app.conftest import API, Postgres, TestClient, error_of, new_person
 from fastapi.responses import Response, StreamingResponse
 
 from teaser.app.error_handlers import status_of
@@ -48,18 +47,6 @@ class TestResponses:
         server.start()
         assert client.post(f"{person}/presses", json=GHENT).json()["history"] == ["i0"]
         assert client.get("/readyz").status_code == 200
-
-    def test_a_read_only_database_is_503(
-        self, serve: Callable[..., TestClient], tmp_path: Path
-    ) -> None:
-        file = tmp_path / "people.db"
-        person = new_person(serve(database_url=f"sqlite:///{file}"))
-        fixed = serve(database_url=f"sqlite:///{file}")
-        services = services_of(fixed)
-        with services.store._engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA query_only=ON")
-        error_of(fixed.post(f"{person}/views", json={"item_id": "i0"}), 503)
-        assert fixed.post(f"{API}/recommend", json={}).status_code == 200
 
 
 def test_errors_have_one_shape(client: Any) -> None:

@@ -17,11 +17,9 @@ from app.conftest import API, DISCOVERED, TestClient, error_of, new_person
 
 from teaser import Dataset, Tag, Teaser
 from teaser.app.actions import decide
-from teaser.app.people.events import Event
-from teaser.app.people.fold import fold
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import Event, State, state_of
 from teaser.data import demo
 from teaser.extensions import Remainder, Weights
 
@@ -316,7 +314,7 @@ def test_presses_on_merged_groups_are_one_number(
     event = decide(state, Event("press", {"presses": {str(both): -1}}), catalogue)
     assert event is not None
     pressed = Event("press", {"presses": dict(state.presses)})
-    after = fold([pressed, event])
+    after = state_of([pressed, event])
     assert after.presses == {str(both): 4}
-    assert fold([pressed, event, Event("undo")]).presses == state.presses
+    assert state_of([pressed, event, Event("undo")]).presses == state.presses
     assert decide(state, Event("press", {"presses": {f"discovered={one}": 1}}), catalogue) is None

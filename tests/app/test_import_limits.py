@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from app.conftest import TestClient, append, error_of, new_key, new_person, services_of
 
-from teaser.app.people.events import Event
-from teaser.app.people.store import MAX_BYTES, Store
+from teaser.app.state import Event
+from teaser.app.store import MAX_BYTES, Store
 from teaser.errors import StorageLimitError
 
 LARGE = 300_000

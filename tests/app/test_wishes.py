@@ -9,12 +9,9 @@ from hypothesis import strategies as st
 
 from teaser import Dataset, Teaser
 from teaser.app.actions import act, decide
-from teaser.app.people.checks import check
-from teaser.app.people.events import Event
-from teaser.app.people.fold import state_after
-from teaser.app.people.state import ListFilter, State
-from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.state import Event, ListFilter, State, check, state_after
+from teaser.app.store import Store
 from teaser.app.wishes import MAX_WISHES, event_of
 from teaser.data import demo
 from teaser.errors import (

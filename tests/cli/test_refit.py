@@ -17,8 +17,8 @@ from app.conftest import append
 from commands import refused, run, said
 
 from teaser import Teaser, load
-from teaser.app.people.events import Event
-from teaser.app.people.store import Store
+from teaser.app.state import Event
+from teaser.app.store import Store
 from teaser.testing import example_dataset
 
 
@@ -48,7 +48,7 @@ def test_models_are_listed_refused_and_brought_back(place: Path, shop: Path) -> 
     url = f"sqlite:///{shop.parent / place.name}-other.db"
     store = Store(url)
     store.migrate()
-    store.learning.switch(True)
+    store.switch_learning(True)
     person, _ = store.create_person()  # of the API
     for item in ("i0", "i2", "gone"):
         append(store, person, Event("view", {"item": item}))

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from teaser import Teaser
-from teaser.app.people.store import Store
+from teaser.app.store import Store
 from teaser.cli.main import app
 from teaser.testing import example_dataset
 

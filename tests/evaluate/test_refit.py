@@ -15,7 +15,7 @@ import pytest
 from conftest import RULES, small_tables
 
 from teaser import Category, Dataset, Teaser, artifact, load
-from teaser.app.people.learning import View, Visits
+from teaser.app.store import View, Visits
 from teaser.data.matrix import Ids
 from teaser.errors import ArtifactError, ParameterError
 from teaser.evaluate.model_history import ModelHistory

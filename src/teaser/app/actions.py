@@ -9,22 +9,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from teaser.app.people.checks import (
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.list_filter import read_filters, read_tags
+from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.app.state import (
+    Event,
+    State,
     check,
     check_actions,
     check_filters,
     checked_presses,
     feed_name,
     find_feed,
+    parts_of,
+    read_time,
+    state_after,
+    time_text,
 )
-from teaser.app.people.event_log import Decided
-from teaser.app.people.events import Event, parts_of, read_time, time_text
-from teaser.app.people.fold import state_after
-from teaser.app.people.state import State
-from teaser.app.people.store import Store
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.list_filter import read_filters, read_tags
-from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.app.store import Decided, Store
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError

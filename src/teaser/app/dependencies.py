@@ -8,13 +8,13 @@ from typing import Any, ParamSpec, TypeVar
 from fastapi import HTTPException, Request
 
 from teaser.app.brand.brand import Brand
-from teaser.app.database.threads import StoreThreads
+from teaser.app.database import StoreThreads
 from teaser.app.http.middleware import address_of, too_many
 from teaser.app.http.rate_limit import RateLimits
-from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
+from teaser.app.store import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,13 +78,12 @@ def uses_store(route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
     """Mark a route that uses the store: it runs in the store's own threads.
 
     While the database hangs, the other routes then find threads, and this one ends in time. The
-    route must take `request`. Every method but GET writes.
+    route must take `request`.
     """
 
     @wraps(route)
     async def run(*args: P.args, **values: P.kwargs) -> T:
         request: Any = values["request"]
-        work, writes = partial(route, *args, **values), request.method != "GET"
-        return await services_of(request).threads.run(work, writes=writes)
+        return await services_of(request).threads.run(partial(route, *args, **values))
 
     return run

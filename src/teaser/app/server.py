@@ -20,7 +20,7 @@ from teaser._version import __version__
 from teaser.app.api.router import complete_document
 from teaser.app.api.router import router as api_router
 from teaser.app.brand.brand import brand_routes, read_brand
-from teaser.app.database.threads import StoreThreads
+from teaser.app.database import StoreThreads
 from teaser.app.dependencies import Services
 from teaser.app.error_handlers import add_error_handlers, refusal_of
 from teaser.app.http.identity import FirstCookie
@@ -35,10 +35,10 @@ from teaser.app.mcp.mount import add_assistants, assistants_running, has_assista
 from teaser.app.pages import actions as site_actions
 from teaser.app.pages import home as pages
 from teaser.app.pages.view.rendering import compile_templates
-from teaser.app.people.store import Store
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.words import check_words
 from teaser.app.settings import Settings
+from teaser.app.store import Store
 from teaser.app.telemetry.traces import Traces
 from teaser.app.warm_up import warm_up
 from teaser.errors import StoreError
@@ -46,7 +46,6 @@ from teaser.model.teaser import Teaser
 from teaser.words.phrases import lexicon
 
 _THREADS = 4
-_STORE_THREADS = 4
 _SWITCH_SECONDS = 0.0002
 # Our own logs, metrics and traces hold no ids; those of FastAPI would hold paths and queries.
 _NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -80,16 +79,10 @@ def create_app(
     store = Store(settings.database, max_events=settings.max_events, timeout=seconds)
     if shared is None:  # else the process that made it has migrated for all workers
         store.migrate()
-        store.learning.switch(settings.learn)
+        store.switch_learning(settings.learn)
     with contextlib.suppress(StoreError):  # a worker may start while the database is away
         _ = store.signing_key  # pages that need no database then get their cookie without it
-    threads = StoreThreads(
-        seconds,
-        _STORE_THREADS,
-        lambda: store.is_hanging,
-        lambda: store.is_refusing_writes,
-        at_once=1 if store.url.startswith("sqlite") else 2,
-    )
+    threads = StoreThreads(seconds)
     limits = RateLimits(
         RateLimit(settings.rate, shared and shared / "rate_limit"),
         RateLimit(settings.key_rate, shared and shared / "key_rate_limit"),

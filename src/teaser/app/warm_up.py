@@ -15,12 +15,12 @@ from teaser.app.pages.preferences import about_view
 from teaser.app.pages.say import say_example
 from teaser.app.pages.view.card_view import card_views, plain_card
 from teaser.app.pages.view.profile_view import profile_view
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.name_search import find_names
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.serving.words import vocabulary_of
 from teaser.app.settings import Settings
+from teaser.app.state import State
 from teaser.app.telemetry.logs import access_log
 from teaser.errors import ArtifactError, StoreError
 from teaser.words.interpreter import read

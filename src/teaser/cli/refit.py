@@ -129,12 +129,12 @@ def _read_site(
 ) -> SiteInteractions:
     """Return what people viewed on the site of a model."""
     check_packages()
-    from teaser.app.people.store import Store
     from teaser.app.settings import Settings
+    from teaser.app.store import Store
 
     store = Store(Settings(model=model, database_url=database).database)
     try:
-        visits = store.learning.visits(with_api=api_people)
+        visits = store.visits(with_api=api_people)
         return gather(visits, items, min_views=min_views)
     finally:
         store.close()

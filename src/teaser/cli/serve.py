@@ -9,7 +9,7 @@ from teaser.cli.output import out, print_lines
 from teaser.errors import MissingPackageError
 
 if TYPE_CHECKING:
-    from teaser.app.people.store import Store
+    from teaser.app.store import Store
 
 commands = typer.Typer()
 keys = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
@@ -167,7 +167,7 @@ def revoke_key(name: KeyName, *, database: Database) -> None:
 
 def _store(url: str) -> "Store":
     check_packages()
-    from teaser.app.people.store import Store
+    from teaser.app.store import Store
 
     store = Store(url)
     store.migrate()

@@ -41,7 +41,7 @@ from teaser.model.teaser import Teaser
 from teaser.progress import Update
 
 if TYPE_CHECKING:
-    from teaser.app.people.learning import Visits
+    from teaser.app.store import Visits
 
 Array = NDArray[Any]
 
@@ -116,7 +116,7 @@ def gather(
     Parameters
     ----------
     visits
-        What people did; see `teaser.app.people.learning`.
+        What people did; see `teaser.app.store`.
     min_views
         People with fewer views of known items are left out: one view says nothing of what is
         chosen together.

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from app.conftest import TestClient, services_of
+from app.conftest import TestClient, connected, services_of
+from sqlalchemy import text
 
 from teaser.app.http.cookies import TOKEN
 
@@ -20,8 +21,8 @@ def history(page: str) -> list[str]:
 
 
 def people(client: TestClient) -> int:
-    with services_of(client).store._reading() as connection:
-        return int(connection.exec_driver_sql("SELECT count(*) FROM person").scalar_one())
+    with connected(services_of(client).store) as connection:
+        return int(connection.execute(text("SELECT count(*) FROM person")).scalar_one())
 
 
 class TestCookie:

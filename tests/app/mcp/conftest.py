@@ -14,12 +14,12 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
 from teaser import Teaser
-from teaser.app.database.threads import StoreThreads
+from teaser.app.database import StoreThreads
 from teaser.app.mcp.server import build_server
 from teaser.app.mcp.tools import People, Source
-from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.settings import Settings
+from teaser.app.store import Store
 
 T = TypeVar("T")
 

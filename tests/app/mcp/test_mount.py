@@ -13,17 +13,18 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from app.conftest import TestClient, new_key, services_of
+from app.conftest import TestClient, connected, new_key, services_of
 from app.mcp.conftest import found, refused, with_client
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from served import Running, get
+from sqlalchemy import text
 
 from teaser.app.mcp import mount
-from teaser.app.people.store import Store
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
+from teaser.app.store import Store
 
 HEADERS = {"accept": "application/json, text/event-stream"}
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -134,8 +135,8 @@ def told(connect: Callable[[], Any]) -> str:
 
 
 def n_people(store: Store) -> int:
-    with store._reading() as connection:
-        return int(connection.exec_driver_sql("SELECT count(*) FROM person").scalar_one())
+    with connected(store) as connection:
+        return int(connection.execute(text("SELECT count(*) FROM person")).scalar_one())
 
 
 def test_several_workers_serve_one_client(usual: Running) -> None:

@@ -17,8 +17,8 @@ from mcp.client.stdio import StdioServerParameters
 from teaser.app.mcp import stdio
 from teaser.app.mcp.stdio import own_database, own_person
 from teaser.app.mcp.tools import ME
-from teaser.app.people.store import Store
 from teaser.app.settings import Settings
+from teaser.app.store import Store
 from teaser.errors import UnknownPersonError
 
 Ask = Callable[..., Any]

@@ -29,7 +29,7 @@ from teaser.app.mcp.tools import (
     Tool,
     without_examples,
 )
-from teaser.app.people.events import Event
+from teaser.app.state import Event
 from teaser.errors import ParameterError, StoreError
 from teaser.steer.similarity import Similar
 

@@ -5,9 +5,9 @@ import pytest
 from teaser import Teaser
 from teaser.app.cache import Cache
 from teaser.app.pages.view.profile_view import TagLists
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import State
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import pytest
 from app.conftest import TestClient, services_of
 from app.pages.test_home import do, listed, notice, text_of, visitor
 
-from teaser.app.people.state import State
+from teaser.app.state import State
 
 __all__ = ["visitor"]
 

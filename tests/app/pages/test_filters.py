@@ -11,8 +11,8 @@ from starlette.requests import Request
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.filters import MAX_CARDS, Filters, choices, filter_form, reading_order
-from teaser.app.people.state import ListFilter
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.state import ListFilter
 from teaser.data.rules import Rules
 
 

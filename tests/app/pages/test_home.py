@@ -14,7 +14,7 @@ from teaser.app.cache import Cache
 from teaser.app.pages import home as pages
 from teaser.app.pages.view import rendering
 from teaser.app.pages.view.kept_page import KeptPage
-from teaser.app.people.event_log import StoredEvent
+from teaser.app.store import StoredEvent
 from teaser.explain import Reason
 from teaser.profile import GENERAL
 

@@ -13,8 +13,8 @@ from app.conftest import TestClient, services_of
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.http.cookies import TOKEN
-from teaser.app.people.state import State
 from teaser.app.serving import lift
+from teaser.app.state import State
 from teaser.data.rules import Rules
 from teaser.steer import tag_examples, vary_item
 

@@ -7,10 +7,8 @@ import pytest
 from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.list_changes import NEW, compare, describe_action, describe_effect
-from teaser.app.people.events import Event
-from teaser.app.people.fold import fold
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.state import Event, State, state_of
 
 EN = texts_in("en")
 MINUS = "\N{MINUS SIGN}"
@@ -78,9 +76,9 @@ def test_every_action_is_said(model: Teaser, event: Event, said: str) -> None:
 
 def test_undo_and_redo_name_what_they_took_back(model: Teaser) -> None:
     course = [Event("vary", {"variety": 0.4})]
-    before = fold(course)
+    before = state_of(course)
     said = describe_action(Event("undo"), before, Catalogue(model), EN)
     assert said.startswith("Taken back: Variety at <b>40")
-    before = fold([*course, Event("undo")])
+    before = state_of([*course, Event("undo")])
     said = describe_action(Event("redo"), before, Catalogue(model), EN)
     assert said.startswith("Done again: Variety at <b>40")

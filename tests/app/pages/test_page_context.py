@@ -4,10 +4,8 @@ from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.page_context import PageContext
 from teaser.app.pages.view.visitor import Visitor
-from teaser.app.people.events import Event
-from teaser.app.people.fold import fold
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.state import Event, State, state_of
 
 VISITOR = Visitor(None, texts_in("en"), "auto", False, False)
 
@@ -20,7 +18,7 @@ def test_an_action_is_summarized_by_its_effect_on_the_list(
     catalogue: Catalogue, model: Teaser
 ) -> None:
     event = Event("press", {"presses": {"town=Deinze": 3}})
-    context = PageContext(VISITOR, catalogue, fold([event]), State(), event)
+    context = PageContext(VISITOR, catalogue, state_of([event]), State(), event)
     summary = context.summary(k=5)
     assert summary is not None
     after = [r.item_id for r in model.recommend([], {"town=Deinze": 3}, k=5)]
@@ -32,7 +30,7 @@ def test_an_action_is_summarized_by_its_effect_on_the_list(
 
 def test_filters_hold_before_and_after(catalogue: Catalogue) -> None:
     event = Event("press", {"presses": {"town=Deinze": 3}})
-    context = PageContext(VISITOR, catalogue, fold([event]), State(), event)
+    context = PageContext(VISITOR, catalogue, state_of([event]), State(), event)
     allowed = catalogue.allowed()
     allowed[3:] = False
     summary = context.summary(allowed=allowed)

@@ -3,9 +3,9 @@
 from teaser import Tag, Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.preferences import about_view, balance_view
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import State
 
 EN = texts_in("en")
 

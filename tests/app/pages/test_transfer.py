@@ -11,7 +11,7 @@ import pytest
 from app.conftest import TestClient, services_of
 
 from teaser.app.http.cookies import TOKEN
-from teaser.app.people.state import State
+from teaser.app.state import State
 
 OWN = {"origin": "http://testserver"}
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Tag, Teaser
-from teaser.app.people.state import ListFilter
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.list_filter import (
     by_date,
@@ -22,6 +21,7 @@ from teaser.app.serving.list_filter import (
     unknown_tags,
     without_tags,
 )
+from teaser.app.state import ListFilter
 from teaser.data import demo
 from teaser.errors import ParameterError, UnknownNameError, UnknownTagError
 

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from teaser import Steering, Teaser
-from teaser.app.people.state import State
 from teaser.app.serving import moved_scores
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import State
 
 PRESSES = {
     "town=Ghent": 2,

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from teaser import Tag, Teaser, load
-from teaser.app.people.state import ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.list_filter import by_date
 from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.app.state import ListFilter, State
 from teaser.errors import ParameterError, UnknownTagError
 
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from teaser.app.actions import LIMIT, act, decide
 from teaser.app.api import requests, responses
@@ -17,10 +17,9 @@ from teaser.app.dependencies import (
     store_of,
     uses_store,
 )
-from teaser.app.people.event_log import Decided
-from teaser.app.people.events import Event, ending, parts_of
-from teaser.app.people.state import State
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import Event, State, ending, parts_of
+from teaser.app.store import Decided
 from teaser.app.wishes import event_of
 from teaser.errors import ParameterError, UnknownShareError
 from teaser.words.wishes import Wish
@@ -339,13 +338,9 @@ def copy_shared_feed(request: Request, person_id: PersonId, asked: requests.Shar
 @router.get("/{person_id}/export", response_model=responses.Export)
 @uses_store
 def export_person(request: Request, person_id: PersonId) -> Response:
-    """Return all that is stored for a person: since when, links in use, every action; the state.
-
-    The response is streamed, and its length is not told beforehand.
-    """
+    """Return all that is stored for a person: since when, links in use, every action; the state."""
     found = responses.export_of(store_of(request), person_id, catalogue_of(request))
-    chunks = services_of(request).threads.iterate(found)
-    return StreamingResponse(chunks, media_type="application/json")
+    return Response(found, media_type="application/json")
 
 
 @router.post("/{person_id}/import")

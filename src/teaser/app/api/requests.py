@@ -19,10 +19,19 @@ from typing_extensions import TypeAliasType
 
 from teaser.app.api.validation import IDS, STRENGTHS, describe
 from teaser.app.http.form_text import read_json
-from teaser.app.people.checks import LIMITS, MAX_FEED_NAME, MAX_FILTER_TAGS, MAX_STRENGTH
-from teaser.app.people.events import Event, time_text
-from teaser.app.people.state import AS_FITTED, MAIN, Order
-from teaser.app.people.values import FeedValues, Values
+from teaser.app.state import (
+    AS_FITTED,
+    LIMITS,
+    MAIN,
+    MAX_FEED_NAME,
+    MAX_FILTER_TAGS,
+    MAX_STRENGTH,
+    Draft,
+    Event,
+    Order,
+    read_feed,
+    time_text,
+)
 from teaser.app.wishes import MAX_WISHES
 from teaser.data.tags import Tag
 from teaser.errors import ImportedFileError, ParameterError, StateLimitError, TeaserError
@@ -689,7 +698,7 @@ class GivenFeed(TolerantSchema):
         """Return the feed as it is stored."""
         lasting = self.presses if self.lasting is None else self.lasting
         ends = [e for e in self.ends if e.kind == "press" and e.steps]
-        return FeedValues.of_json(
+        return read_feed(
             {
                 "presses": {press.tag: press.steps for press in lasting},
                 "passing": [[str(e.name), e.steps, time_text(e.until)] for e in ends],
@@ -697,7 +706,7 @@ class GivenFeed(TolerantSchema):
                 "variety": self.variety,
                 "balance": self.balance,
             }
-        ).to_json()
+        )
 
 
 class NamedFeed(GivenFeed):
@@ -761,15 +770,15 @@ class GivenState(GivenFeed):
     profiling: bool = True
     order: Order = "appeal"
 
-    def values(self) -> Values:
-        """Return the values of the state; raise `ParameterError` if two lists have one name."""
+    def draft(self) -> Draft:
+        """Return the state as it is stored; raise `ParameterError` if two lists have one name."""
         names = Counter(feed.feed for feed in self.feeds)
         if twice := [name for name, n in names.items() if n > 1]:
             raise ParameterError(f"Two of its lists have one name, {twice[0]!r}.")
-        ends = {(e.is_item, e.name): e.until for e in self.ends if e.kind == "hide"}
+        ends = {(e.is_item, e.name): time_text(e.until) for e in self.ends if e.kind == "hide"}
         feeds = {MAIN: self.stored()} | {feed.feed: feed.stored() for feed in self.feeds}
         feeds[self.feed] = self.stored()
-        return Values(
+        return Draft(
             history={item: self.strengths.get(str(item), 1.0) for item in self.history},
             hidden={item: ends.get((True, item)) for item in self.hidden},
             hidden_tags={tag: ends.get((False, tag)) for tag in self.hidden_tags},
@@ -777,7 +786,7 @@ class GivenState(GivenFeed):
             profiling=self.profiling,
             order=self.order,
             feed=self.feed,
-            feeds={name: FeedValues.of_json(feed) for name, feed in feeds.items()},
+            feeds=feeds,
         )
 
 
@@ -812,6 +821,6 @@ class GivenExport(TolerantSchema):
     def event(self) -> Event:
         """Return the action that replaces a person's state by this one."""
         try:
-            return Event("import", {"state": self.state.values().to_json()})
+            return Event("import", {"state": self.state.draft().to_json()})
         except TeaserError as error:
             raise ImportedFileError(str(error)) from None

@@ -1,6 +1,6 @@
 """The responses of the API as typed JSON: the dataclasses of the library, by their attributes."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date as day
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
@@ -11,16 +11,14 @@ from typing_extensions import TypeAliasType
 
 from teaser import explain, profile, recommend, steer
 from teaser.app.api.requests import ProfileOptions
-from teaser.app.people.event_log import StoredEvent
-from teaser.app.people.events import Kind, facts_of
-from teaser.app.people.state import Feed as StoredFeed
-from teaser.app.people.state import Order, State
-from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.found_group import FoundGroup
 from teaser.app.serving.list_filter import unknown_columns, unknown_tags
 from teaser.app.serving.name_search import NameMatches
 from teaser.app.serving.personal_model import known_presses
+from teaser.app.state import Feed as StoredFeed
+from teaser.app.state import Kind, Order, State
+from teaser.app.store import Store, StoredEvent
 from teaser.data.tags import Tag
 from teaser.errors import UnknownFeatureError, closest_names
 from teaser.transparency import DataSources
@@ -928,13 +926,13 @@ class ExportedEvent(Schema):
             presses=data.get("presses", {}),
             variety=data.get("variety"),
             balance=data.get("balance"),
-            about=facts_of(data),
+            about=data.get("about"),
             data={name: value for name, value in data.items() if name not in _FIELDS},
         )
 
 
 # The data of an event that the other fields of an exported one have.
-_FIELDS = {"item", "strength", "presses", "variety", "balance", "about", "people"}
+_FIELDS = {"item", "strength", "presses", "variety", "balance", "about"}
 
 
 class Export(Schema):
@@ -953,16 +951,15 @@ class Export(Schema):
 
 def export_of(
     store: Store, person_id: str | None, catalogue: Catalogue, *, with_id: bool = True
-) -> Iterator[str]:
-    """Return an `Export` as JSON, in chunks; nothing is stored of a visitor without a person.
+) -> str:
+    """Return an `Export` as JSON; nothing is stored of a visitor without a person.
 
-    Actions are read in pages while the chunks are taken, so the whole is never in memory.
     `with_id=False` leaves the person's id out.
     """
-    kept = store.kept(person_id) if person_id else None
-    state = store.state(person_id, until=kept.n_events) if person_id and kept else State()
+    stored = store.export(person_id) if person_id else None
     export = Export(
         person_id=person_id or "",
+<<<<<<< HEAD
         created_at=kept.created_at if kept else None,
         state=Person.from_state(person_id or "", state, catalogue),
         shares=[Link.model_validate(share) for share in kept.shares] if kept else [],
@@ -983,3 +980,12 @@ def _with_events(head: str, pages: Iterable[list[StoredEvent]]) -> Iterator[str]
         yield separator + ",\n".join(texts)
         separator = ",\n"
     yield "\n]}\n"
+=======
+        created_at=stored.created_at if stored else None,
+        state=Person.of(person_id or "", stored.state if stored else State(), catalogue),
+        shares=[Link.model_validate(share) for share in stored.shares] if stored else [],
+        events=[ExportedEvent.of(event) for event in stored.events] if stored else [],
+    )
+    hidden: dict[str, IncEx | bool] = {"person_id": True, "state": {"person_id"}}
+    return export.model_dump_json(exclude=None if with_id else hidden)
+>>>>>>> c9811cb (One store: a row a person with the state as JSON and a version, events beside it; state.py, store.py, database.py in place of people/ and database/)

@@ -8,7 +8,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 
-from teaser.app.database.threads import StoreThreads
+from teaser.app.database import StoreThreads
 from teaser.app.http.cookies import (
     TOKEN,
     carry_over,
@@ -18,8 +18,8 @@ from teaser.app.http.cookies import (
     remember,
 )
 from teaser.app.http.middleware import MONITORING, Message, Receive, Scope, Send
-from teaser.app.people.store import Store
 from teaser.app.settings import Settings
+from teaser.app.store import Store, id_of
 from teaser.errors import StoreError
 
 T = TypeVar("T")
@@ -27,20 +27,24 @@ _PATIENCE = 0.25  # seconds; a page that needs no store does not wait for a cook
 
 
 def holder_of(
-    cookies: Mapping[str, str], store: Store, *, is_kept: bool = False
+    cookies: Mapping[str, str], store: Store, *, trusts_signature: bool = False
 ) -> tuple[str | None, str | None]:
     """Return the token in the site's cookies, and the id of the person who holds it.
 
-    `is_kept` is that of `Store.find_person`.
+    With `trusts_signature` the store is not asked about a signed token, so that the person may not
+    be there.
 
     A token that belongs to nobody is returned only if this server signed it. Otherwise somebody
     could plant a token of their choice in a browser and read the profile later.
     """
     token = cookies.get(TOKEN)
-    person_id = store.find_person(token, is_kept=is_kept) if token else None
-    if not token or (person_id is None and not is_signed(token, store.signing_key)):
+    if not token:
         return None, None
-    return token, person_id
+    is_own = is_signed(token, store.signing_key)
+    if is_own and trusts_signature:
+        return token, id_of(token)
+    person_id = store.find_person(token)
+    return (None, None) if person_id is None and not is_own else (token, person_id)
 
 
 class FirstCookie:

@@ -8,12 +8,12 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.exceptions import HTTPException
 
-from teaser.app.database.threads import StoreThreads
+from teaser.app.database import StoreThreads
 from teaser.app.http.address_set import AddressSet
 from teaser.app.http.middleware import address_of, too_many
 from teaser.app.http.rate_limit import RateLimits
-from teaser.app.people.store import Store
 from teaser.app.settings import Settings
+from teaser.app.store import Store
 
 
 def add_monitoring(
@@ -50,7 +50,7 @@ def add_monitoring(
     @app.get("/readyz", include_in_schema=False)
     async def ready(request: Request) -> Response:
         await watchers.check(request)
-        await threads.run(store.ping, writes=True)
+        await threads.run(store.ping)
         said = "; the model's folder cannot be used, so the model before it is served"
         return PlainTextResponse("ready" + said * is_stale())
 

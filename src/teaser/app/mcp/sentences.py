@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from teaser.app.api import responses
 from teaser.app.api.responses import Filters, LiftAnswer, Person, Steps, WordsAnswer
-from teaser.app.people.events import Event, parts_of
+from teaser.app.state import Event, parts_of
 from teaser.data.tags import Tag
 from teaser.explain import (
     Difference,

@@ -12,13 +12,13 @@ import anyio
 from mcp.server.stdio import stdio_server
 from platformdirs import user_data_path
 
-from teaser.app.database.threads import StoreThreads
+from teaser.app.database import StoreThreads
 from teaser.app.mcp.server import build_server
 from teaser.app.mcp.tools import People, Source
-from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
+from teaser.app.store import Store
 from teaser.app.warm_up import warm_up
 
 _SECONDS = 10.0

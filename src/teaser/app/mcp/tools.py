@@ -19,20 +19,18 @@ from teaser.app.api import requests, responses, validation
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.requests import Conditions, Ids, ItemChoice, K, NewPress, NewView, StrictSchema
 from teaser.app.api.responses import Person
-from teaser.app.database.threads import StoreThreads
+from teaser.app.database import StoreThreads
 from teaser.app.error_handlers import sentence_of
 from teaser.app.i18n.texts import texts_in
 from teaser.app.mcp import sentences
 from teaser.app.pages.view.wish_view import describe_wish
-from teaser.app.people.events import Event, ending
-from teaser.app.people.fold import state_after
-from teaser.app.people.state import State
-from teaser.app.people.store import Store
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.name_search import find_names
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.serving.words import read_words
 from teaser.app.settings import Settings
+from teaser.app.state import Event, State, ending, state_after
+from teaser.app.store import Store
 from teaser.app.telemetry.request_record import current_request
 from teaser.app.wishes import event_of
 from teaser.data.matrix import ItemId

@@ -21,7 +21,7 @@ from teaser.app.http.origin import local_path, need_own_origin
 from teaser.app.pages.home import home_page
 from teaser.app.pages.page_context import PageContext
 from teaser.app.pages.view.visitor import ensure_person, visitor_of
-from teaser.app.people.events import Event, ending, read_time
+from teaser.app.state import Event, ending, read_time
 from teaser.errors import ParameterError, UnknownPersonError, shortened
 
 _USUAL_FORM = "application/x-www-form-urlencoded"
@@ -197,7 +197,7 @@ async def _read_pairs(request: Request) -> list[tuple[str, Any]]:
 async def act(request: Request) -> Response:
     """Do what one button says, then show the page that it is on."""
     work = partial(_act, request, await read_form(request))
-    return await services_of(request).threads.run(work, writes=True)
+    return await services_of(request).threads.run(work)
 
 
 # A route of Starlette: one of FastAPI would look at every parameter anew for each press.
@@ -208,11 +208,11 @@ def _act(request: Request, form: ActionForm) -> Response:
     need_own_origin(request)
     services, catalogue = services_of(request), catalogue_of(request)
     asked = form.event(catalogue.zone)
-    visitor = visitor_of(request, is_kept=True)
+    visitor = visitor_of(request, trusts_signature=True)
     person_id, token = ensure_person(visitor, services)
     try:
         done = actions.act(services.store, person_id, asked, catalogue)
-    except UnknownPersonError:  # another process has deleted the person since
+    except UnknownPersonError:  # a first action, or the person was deleted
         visitor = visitor_of(request)
         person_id, token = ensure_person(visitor, services)
         done = actions.act(services.store, person_id, asked, catalogue)

@@ -6,7 +6,7 @@ from fastapi.responses import Response
 from teaser.app.dependencies import uses_store
 from teaser.app.pages.page_context import page_context_of
 from teaser.app.pages.view.feed_view import feed_views
-from teaser.app.people.checks import MAX_FEEDS
+from teaser.app.state import MAX_FEEDS
 
 router = APIRouter()
 

@@ -15,8 +15,8 @@ from starlette.datastructures import QueryParams
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.view.piece import Piece, element
 from teaser.app.pages.view.rendering import render_part
-from teaser.app.people.state import ListFilter
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.state import ListFilter
 from teaser.data.tags import Tag
 
 N_CARDS = 12

@@ -27,8 +27,8 @@ from teaser.app.pages.view.feed_view import (
 from teaser.app.pages.view.page_state import PageState
 from teaser.app.pages.view.profile_view import profile_view
 from teaser.app.pages.view.rendering import card_pieces, fresh_part, profile_parts, render_filled
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.state import State
 from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
 

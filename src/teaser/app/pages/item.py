@@ -19,9 +19,9 @@ from teaser.app.pages.view.profile_view import tag_label, tag_row
 from teaser.app.pages.view.rendering import path_part
 from teaser.app.pages.view.score_steps import waterfall
 from teaser.app.pages.view.variation_view import read_changes, tag_choices, variation_view
-from teaser.app.people.events import Event, parts_of
 from teaser.app.serving.found_group import FoundGroup, find_group
 from teaser.app.serving.lift import find_lift
+from teaser.app.state import Event, parts_of
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import SearchTimeoutError

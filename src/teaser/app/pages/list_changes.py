@@ -11,9 +11,8 @@ from teaser.app.pages.view.clock import Clock
 from teaser.app.pages.view.feed_view import feed_label, filter_wishes
 from teaser.app.pages.view.profile_view import tag_label
 from teaser.app.pages.view.wish_view import describe_wish
-from teaser.app.people.events import Event, facts_of, parts_of, read_time
-from teaser.app.people.state import ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.state import Event, ListFilter, State, parts_of, read_time
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 
@@ -156,14 +155,14 @@ def _net_steps(event: Event, catalogue: Catalogue) -> dict[Tag, int]:
 
 
 def _describe_about(event: Event, texts: Texts) -> Markup:
-    facts = [texts.full_tag(Tag.parse(text)) for text in facts_of(event.data)]
+    facts = [texts.full_tag(Tag.parse(text)) for text in event.data["about"]]
     if not facts:
         return texts.html("Removed the facts about you")
     return texts.html("About you: {facts}", facts=_bold(texts.join(facts)))
 
 
 def _describe_filters(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) -> Markup:
-    filters = ListFilter.of_json(event.data["filters"])
+    filters = ListFilter.from_json(event.data["filters"])
     wishes = filter_wishes(filters)
     if not wishes:
         return texts.html("No filters in this list")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.api.responses import export_of
 from teaser.app.dependencies import catalogue_of, services_of, uses_store
@@ -21,12 +21,9 @@ from teaser.app.pages.view.profile_view import profile_view
 from teaser.app.pages.view.rendering import profile_parts, render
 from teaser.app.pages.view.visitor import ensure_person, visitor_of
 from teaser.app.pages.view.wish_view import describe_wish
-from teaser.app.people.checks import MAX_FEED_NAME
-from teaser.app.people.events import Event
-from teaser.app.people.fold import state_after
-from teaser.app.people.shares import StoredShare
-from teaser.app.people.state import AS_FITTED, Feed, State
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import AS_FITTED, MAX_FEED_NAME, Event, Feed, State, state_after
+from teaser.app.store import StoredShare
 from teaser.errors import UnknownShareError
 
 router = APIRouter()
@@ -203,8 +200,7 @@ def export(request: Request) -> Response:
         "content-disposition": 'attachment; filename="teaser.json"',
         "cache-control": "no-store",
     }
-    pieces = services.threads.iterate(found)
-    return StreamingResponse(pieces, media_type="application/json", headers=headers)
+    return Response(found, media_type="application/json", headers=headers)
 
 
 @router.get("/delete")

@@ -26,10 +26,9 @@ from teaser.app.pages.view.clock import Clock
 from teaser.app.pages.view.page_state import PageState
 from teaser.app.pages.view.rendering import render
 from teaser.app.pages.view.visitor import Visitor, ensure_person, visitor_of
-from teaser.app.people.events import Event
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import Event, State
 from teaser.errors import TeaserError
 
 

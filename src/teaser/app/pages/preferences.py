@@ -14,8 +14,8 @@ from teaser.app.http.origin import local_path, need_own_origin
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.pages.view.rendering import render
 from teaser.app.pages.view.visitor import DURATIONS, THEMES, visitor_of
-from teaser.app.people.state import AS_FITTED
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import AS_FITTED
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError, shortened
 from teaser.profile import Steering

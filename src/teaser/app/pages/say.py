@@ -22,13 +22,10 @@ from teaser.app.pages.page_context import PageContext, page_context_of
 from teaser.app.pages.view.card_view import cached_card
 from teaser.app.pages.view.visitor import ensure_person, visitor_of
 from teaser.app.pages.view.wish_view import describe_wish
-from teaser.app.people.checks import check, feed_name
-from teaser.app.people.events import Event, parts_of
-from teaser.app.people.fold import state_after
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.serving.words import read_words
+from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
 from teaser.app.wishes import MAX_WISHES, event_of
 from teaser.errors import TeaserError, WishLimitError
 from teaser.words.wishes import Reading, Wish

@@ -21,12 +21,9 @@ from teaser.app.i18n.texts import Texts
 from teaser.app.pages.page_context import PageContext, act_and_show, page_context_of
 from teaser.app.pages.view.card_view import plain_card
 from teaser.app.pages.view.feed_view import feed_label
-from teaser.app.people.checks import check, counts_of
-from teaser.app.people.events import Event
-from teaser.app.people.fold import state_after
-from teaser.app.people.state import MAIN, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import MAIN, Event, State, check, counts_of, state_after
 from teaser.data.tags import Tag
 from teaser.errors import ImportedFileError, ParameterError, StateLimitError, TeaserError
 

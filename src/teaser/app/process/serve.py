@@ -11,7 +11,6 @@ from pathlib import Path
 
 from teaser.app.brand.brand import read_brand
 from teaser.app.http.log_limit import limit_logs
-from teaser.app.people.store import Store
 from teaser.app.process.acceptor import new_counts
 from teaser.app.process.handover import Handover
 from teaser.app.process.listener import bound_sockets, port_of, raise_file_limit
@@ -20,6 +19,7 @@ from teaser.app.process.workers import Workers
 from teaser.app.server import prepare_process
 from teaser.app.serving.private_copy import make_shared_folder, taken_in
 from teaser.app.settings import Settings
+from teaser.app.store import Store
 from teaser.app.telemetry.logs import configure_logs
 from teaser.app.telemetry.traces import Traces
 from teaser.artifact import read_manifest
@@ -90,7 +90,7 @@ def _prepare(settings: Settings) -> None:
         pass
     store = Store(settings.database)
     store.migrate()
-    store.learning.switch(settings.learn)
+    store.switch_learning(settings.learn)
     store.close()
     prepare_process(settings)
     gc.freeze()  # forks share what is never looked through, and the end of this process is quick

@@ -9,8 +9,8 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.app.people.state import ListFilter
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.state import ListFilter
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.app.cache import Cache
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.serving.list_filter import by_date, passing, places_of, without_tags
 from teaser.app.serving.moved_scores import scores_of
+from teaser.app.state import State
 from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag

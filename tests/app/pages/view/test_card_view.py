@@ -24,10 +24,10 @@ from teaser.app.pages.view.card_view import (
     telling_tags,
 )
 from teaser.app.pages.view.profile_view import TagRow
-from teaser.app.people.state import Ending, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import Ending, State
 from teaser.explain import BoostReason, Reason
 from teaser.extensions import LearnedDecoder
 from teaser.profile import GENERAL

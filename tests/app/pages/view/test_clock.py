@@ -7,7 +7,7 @@ import pytest
 
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.view.clock import Clock
-from teaser.app.people.events import ending, read_time
+from teaser.app.state import ending, read_time
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
 # A Monday, already the next day in Brussels.

@@ -10,9 +10,9 @@ from teaser.app.pages.view.card_view import BoostRow, ViewedRow
 from teaser.app.pages.view.difference_steps import DifferenceFall, difference_fall
 from teaser.app.pages.view.profile_view import TagRow
 from teaser.app.pages.view.score_steps import MAX_VIEWED
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import State
 
 ENGLISH = texts_in("en")
 

@@ -18,8 +18,8 @@ from teaser.app.pages.view.feed_view import (
     hidden_rows,
     without_wish,
 )
-from teaser.app.people.state import Ending, Feed, ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.state import Ending, Feed, ListFilter, State
 
 EN = texts_in("en")
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -43,7 +43,7 @@ def test_each_condition_can_be_taken_off_alone(filters: ListFilter) -> None:
 
 @given(FILTERS)
 def test_conditions_survive_a_form(filters: ListFilter) -> None:
-    assert ListFilter.of_json(json.loads(filter_text(filters))) == filters
+    assert ListFilter.from_json(json.loads(filter_text(filters))) == filters
 
 
 def test_chips_say_what_they_do_and_what_stays(catalogue: Catalogue) -> None:

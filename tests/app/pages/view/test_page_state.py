@@ -1,9 +1,7 @@
 """What pages show of a state: it is equal, and has one hash, for what looks the same."""
 
 from teaser.app.pages.view.page_state import PageState
-from teaser.app.people.events import Event
-from teaser.app.people.fold import fold
-from teaser.app.people.state import State
+from teaser.app.state import Event, State, state_of
 
 VIEW = Event("view", {"item": "a"})
 PRESS = Event("press", {"presses": {"type=film": 1}})
@@ -11,7 +9,7 @@ PRESS = Event("press", {"presses": {"type=film": 1}})
 
 def test_buttons_follow_from_what_was_done() -> None:
     found = [
-        PageState.of(fold(events))
+        PageState.of(state_of(events))
         for events in ([], [VIEW], [VIEW, Event("undo")], [VIEW, PRESS, Event("undo")])
     ]
     assert [each.has_done for each in found] == [False, True, True, True]
@@ -20,7 +18,7 @@ def test_buttons_follow_from_what_was_done() -> None:
 
 
 def test_a_further_press_looks_the_same() -> None:
-    one, two = (PageState.of(fold([VIEW, *[PRESS] * n])) for n in (1, 2))
+    one, two = (PageState.of(state_of([VIEW, *[PRESS] * n])) for n in (1, 2))
     assert one == two
     assert hash(one) == hash(two)
     for other in (State(variety=0.5), State(feed="a"), State(order="newest", profiling=False)):

@@ -21,10 +21,10 @@ from teaser.app.pages.view.profile_view import (
     profile_view,
     tag_label,
 )
-from teaser.app.people.state import Ending, State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import Ending, State
 
 EN = texts_in("en")
 

@@ -9,9 +9,9 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.view.card_view import BoostRow, ViewedRow
 from teaser.app.pages.view.profile_view import TagRow
 from teaser.app.pages.view.score_steps import waterfall
-from teaser.app.people.state import State
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import State
 
 
 @given(

@@ -16,9 +16,8 @@ from teaser.app.pages.view.variation_view import (
     tag_choices,
     variation_view,
 )
-from teaser.app.people.events import Event
-from teaser.app.people.fold import state_after
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.state import Event, state_after
 from teaser.errors import ParameterError, UnknownTagError
 from teaser.profile import MAX_PRESSES
 from teaser.steer import vary_item

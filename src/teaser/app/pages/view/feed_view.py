@@ -11,8 +11,8 @@ from teaser.app.pages.view.card_view import cached_card
 from teaser.app.pages.view.clock import Clock, EndView
 from teaser.app.pages.view.profile_view import tag_label
 from teaser.app.pages.view.wish_view import describe_wish
-from teaser.app.people.state import MAIN, Ending, ListFilter, State
 from teaser.app.serving.catalogue import Catalogue
+from teaser.app.state import MAIN, Ending, ListFilter, State
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.words.wishes import Wish

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from teaser.app.people.state import Order, State
+from teaser.app.state import Order, State
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from teaser.app.actions import decide
-from teaser.app.people.events import Event
-from teaser.app.people.fold import state_after
 from teaser.app.serving.catalogue import Card
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import Event, state_after
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError

@@ -45,14 +45,18 @@ class Visitor:
     token: str | None = None
 
 
-def visitor_of(request: Request, *, with_person: bool = True, is_kept: bool = False) -> Visitor:
+def visitor_of(
+    request: Request, *, with_person: bool = True, trusts_signature: bool = False
+) -> Visitor:
     """Return the visitor who made a request.
 
-    `with_person=False` spares the query to the store; `is_kept` is that of `Store.find_person`.
+    `with_person=False` spares the query to the store; `trusts_signature` is that of `holder_of`.
     """
     services = services_of(request)
     cookies, store = read_cookies(request.cookies, services.settings), services.store
-    token, person_id = holder_of(cookies, store, is_kept=is_kept) if with_person else (None, None)
+    token, person_id = None, None
+    if with_person:
+        token, person_id = holder_of(cookies, store, trusts_signature=trusts_signature)
     theme, lasts = cookies.get(THEME, "auto"), cookies.get(LASTS, "always")
     language = choose_language(cookies.get(LANGUAGE), request.headers.get("accept-language"))
     return Visitor(

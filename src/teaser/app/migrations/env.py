@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from teaser.app.people.tables import metadata
+from teaser.app.store import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 context.run_migrations()

@@ -1,27 +1,29 @@
 """What was acknowledged is stored, on both databases; what the database refuses is said."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from app.conftest import append
-from app.people.actions import PLUS, VIEW, kept_events
+from app.conftest import PLUS, VIEW, append, people_with_events
 from sqlalchemy import create_engine, inspect, text
 
-from teaser.app.people.event_log import Decided
-from teaser.app.people.events import Event, time_text
-from teaser.app.people.fold import fold
-from teaser.app.people.shares import MAX_SHARES, share_id_of
-from teaser.app.people.state import State
-from teaser.app.people.store import Store
+from teaser.app.state import Draft, Event, Feed, ListFilter, State, state_of, time_text
+from teaser.app.store import MAX_SHARES, Decided, Store, StoredShare, Visits, share_id_of
 from teaser.errors import (
     ActionLimitError,
     ParameterError,
     ShareLimitError,
     TagNotHiddenError,
+    UnknownFeedError,
     UnknownPersonError,
     UnknownShareError,
 )
+
+
+def shown(state: State) -> State:
+    """Return what a link shows of a state: nobody can undo anything there."""
+    return replace(state, undoable=None, redoable=None)
 
 
 class TestPeople:
@@ -51,11 +53,11 @@ class TestPeople:
             given.append(state)
             return PLUS if not state.presses else undo if state.undoable else None
 
-        assert store.decide(person, decision) == Decided(State(), fold([PLUS]), PLUS)
-        both = fold([PLUS, undo])
-        assert store.decide(person, decision) == Decided(fold([PLUS]), both, undo)
+        assert store.decide(person, decision) == Decided(State(), state_of([PLUS]), PLUS)
+        both = state_of([PLUS, undo])
+        assert store.decide(person, decision) == Decided(state_of([PLUS]), both, undo)
         assert store.decide(person, lambda _: None) == Decided(both, both, None)
-        assert given == [State(), fold([PLUS])]
+        assert given == [State(), state_of([PLUS])]
         assert store.state(person) == both
 
     def test_times_are_of_now_and_name_their_zone(self, store: Store) -> None:
@@ -65,12 +67,6 @@ class TestPeople:
         at = store.events(person_id)[0].at
         assert at.utcoffset() == timedelta(0)
         assert before <= at <= datetime.now(UTC)
-
-    def test_a_state_can_be_seen_as_it_was(self, store: Store) -> None:
-        person_id, _ = store.create_person()
-        earlier = append(store, person_id, VIEW)
-        append(store, person_id, PLUS)
-        assert store.state(person_id, until=1) == earlier
 
     def test_ids_and_texts_of_any_script_come_back_as_they_were(self, store: Store) -> None:
         person_id, _ = store.create_person()
@@ -107,7 +103,7 @@ class TestPeople:
             store.delete_person(person_id)
         assert store.find_person(token or "") is None
         assert store.shared_state(shared) is None
-        assert kept_events(store) == [other]
+        assert people_with_events(store) == [other]
 
     def test_no_more_is_kept_than_allowed(self, database_url: str) -> None:
         store = Store(database_url, max_events=3)
@@ -143,7 +139,7 @@ class TestSecrets:
         then = append(store, person_id, VIEW)
         token = store.make_share(person_id)[0]
         append(store, person_id, PLUS)
-        assert store.shared_state(token) == then
+        assert store.shared_state(token) == shown(then)
         assert store.shared_state(person_id) is None
         assert store.find_person(token) is None
 
@@ -162,13 +158,12 @@ class TestSecrets:
             store.revoke_share(other, share_id_of(first))
         store.revoke_share(person, share_id_of(first))
         assert store.shared_state(first) is None
-        assert store.shared_state(second) == store.state(person)
+        assert store.shared_state(second) == shown(store.state(person))
         for wrong in (share_id_of(first), "", "%", share_id_of(second)[:8]):
             with pytest.raises(UnknownShareError):
                 store.revoke_share(person, wrong)
         assert store.shared_state(second) is not None
-        kept = store.kept(person)
-        assert (kept.shares, kept.n_events) == (store.shares(person), 1)
+        assert store.export(person).shares == store.shares(person)
 
     def test_no_more_links_than_allowed(self, store: Store) -> None:
         person = store.create_person()[0]
@@ -240,7 +235,7 @@ class TestSite:
         for ask in (
             lambda: narrow.state(hers),
             lambda: narrow.events(hers),
-            lambda: narrow.kept(hers),
+            lambda: narrow.export(hers),
             lambda: append(narrow, hers, PLUS),
             lambda: narrow.make_share(hers),
             lambda: narrow.shares(hers),
@@ -275,7 +270,7 @@ def test_what_ends_is_gone_when_its_time_has_come(database_url: str) -> None:
     now += timedelta(days=1)
     after = store.state(person_id)
     assert (after.presses, after.hidden_tags, after.ends) == ({}, (), ())
-    assert store.shared_state(token) == after
+    assert store.shared_state(token) == shown(after)
     assert store.last_action(person_id, 2)[0].hidden_tags == ()
     with pytest.raises(TagNotHiddenError):
         append(store, person_id, Event("unhide", {"tag": "type=film"}))
@@ -284,3 +279,243 @@ def test_what_ends_is_gone_when_its_time_has_come(database_url: str) -> None:
         "hide", {"tag": "type=film", "until": until}
     )
     store.close()
+
+
+class TestManyAtOnce:
+    def test_a_decision_is_made_again_after_another_that_came_first(self, store: Store) -> None:
+        person, _ = store.create_person()
+        other = Store(store.url)
+        seen: list[State] = []
+
+        def slow(state: State) -> Event:
+            seen.append(state)
+            if len(seen) == 1:  # another process is quicker; no lock of this one stops it
+                append(other, person, PLUS)
+            return VIEW
+
+        done = store.decide(person, slow)
+        assert seen == [State(), state_of([PLUS])]
+        assert done == Decided(state_of([PLUS]), state_of([PLUS, VIEW]), VIEW)
+        assert store.state(person) == done.after
+        other.close()
+
+    def test_presses_at_once_on_one_person_are_all_stored(self, store: Store) -> None:
+        person_id, _ = store.create_person()
+
+        def view(number: int) -> State:
+            return append(store, person_id, Event("view", {"item": number}))
+
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(view, range(64)))
+        assert set(store.state(person_id).history) == set(range(64))
+        assert [e.place for e in store.events(person_id)] == list(range(1, 65))
+
+    def test_a_bound_holds_however_many_press_at_once(self, store: Store) -> None:
+        person_id, _ = store.create_person()
+
+        def press(_: int) -> bool:
+            try:
+                append(store, person_id, PLUS)
+            except ParameterError:
+                return False
+            return True
+
+        with ThreadPoolExecutor(8) as pool:
+            done = list(pool.map(press, range(12)))
+        assert sum(done) == 5
+        assert store.state(person_id).presses == {"town=Ghent": 5}
+
+    def test_whoever_is_deleted_meanwhile_is_unknown(self, store: Store) -> None:
+        person_id, _ = store.create_person()
+
+        def act(number: int) -> type[Exception] | None:
+            try:
+                if number == 12:
+                    store.delete_person(person_id)
+                else:
+                    append(store, person_id, Event("view", {"item": number}))
+            except UnknownPersonError:
+                return UnknownPersonError
+            return None
+
+        with ThreadPoolExecutor(8) as pool:
+            done = list(pool.map(act, range(40)))
+        assert done[12] is None
+        assert set(done) <= {None, UnknownPersonError}
+        with pytest.raises(UnknownPersonError):
+            append(store, person_id, VIEW)
+        assert people_with_events(store) == []
+
+
+PRESS = Event("press", {"presses": {"town=Ghent": 2}})
+FRIDAY = Event("make_feed", {"feed": "Friday night"})
+ONLY = Event("filter", {"filters": {"only": ["type=film"], "when": "weekend"}})
+FILTERS = ListFilter(only=("type=film",), when="weekend")
+
+
+@pytest.fixture
+def person(store: Store) -> str:
+    person_id, _ = store.create_person()
+    for event in (Event("view", {"item": "i1"}), PRESS, FRIDAY, ONLY):
+        append(store, person_id, event)
+    return person_id
+
+
+def test_a_link_to_a_feed_shows_it_as_it_was_and_nothing_else(store: Store, person: str) -> None:
+    token, made = store.make_share(person, "friday NIGHT")
+    assert made == StoredShare(share_id_of(token), 4, made.created_at, "Friday night")
+    for event in (PRESS, Event("rename_feed", {"feed": "Friday night", "name": "Saturday"})):
+        append(store, person, event)
+    expected = Feed({"town=Ghent": 2}, FILTERS)
+    assert store.shared_feed(token) == ("Friday night", expected)
+    assert store.shared_state(token) is None  # never the history
+    main, _ = store.make_share(person, "")
+    assert store.shared_feed(main) == ("", Feed({"town=Ghent": 2}))
+    assert [share.feed for share in store.shares(person)] == ["Friday night", ""]
+
+
+def test_a_link_to_a_profile_is_none_to_a_feed(store: Store, person: str) -> None:
+    token, made = store.make_share(person)
+    assert made.feed is None
+    assert store.shared_feed(token) is None
+    assert store.shared_state(token) == shown(store.state(person))
+    assert store.shared_feed("nothing") is None
+
+
+def test_an_ended_link_shows_nothing(store: Store, person: str) -> None:
+    token, made = store.make_share(person, "Friday night")
+    other, _ = store.create_person()
+    with pytest.raises(UnknownShareError):
+        store.revoke_share(other, made.share_id)
+    store.revoke_share(person, made.share_id)
+    assert store.shared_feed(token) is None
+    with pytest.raises(UnknownShareError):
+        store.revoke_share(person, made.share_id)
+    kept, _ = store.make_share(person, "")
+    store.delete_person(person)
+    assert store.shared_feed(kept) is None
+
+
+def test_only_a_feed_that_there_is_can_be_shared(store: Store, person: str) -> None:
+    with pytest.raises(UnknownFeedError) as raised:
+        store.make_share(person, "Friday nite")
+    assert raised.value.closest == ("Friday night",)
+    assert store.shares(person) == []
+
+
+def test_what_ended_since_is_not_shown(database_url: str) -> None:
+    now = datetime(2026, 11, 16, 12, tzinfo=UTC)
+    store = Store(database_url, clock=lambda: now)
+    store.migrate()
+    person, _ = store.create_person()
+    until = time_text(now + timedelta(days=1))
+    append(store, person, PRESS)
+    append(store, person, Event("press", {"presses": {"town=Ghent": 3}, "until": until}))
+    token, _ = store.make_share(person, "")
+    found = store.shared_feed(token)
+    assert found is not None
+    assert found[1].presses == {"town=Ghent": 5}
+    now += timedelta(days=1)
+    assert store.shared_feed(token) == ("", Feed({"town=Ghent": 2}))
+    store.close()
+
+
+def visitor(store: Store, *events: Event) -> str:
+    person_id, _ = store.create_person(with_token=True)
+    for event in events:
+        append(store, person_id, event)
+    return person_id
+
+
+def view(item: str | int, strength: float = 1.0) -> Event:
+    return Event("view", {"item": item, **({} if strength == 1 else {"strength": strength})})
+
+
+def seen(visits: Visits) -> list[tuple[str | int, float]]:
+    return [(each.item, each.strength) for each in visits.views]
+
+
+def test_nothing_is_read_unless_learning_is_switched_on(store: Store) -> None:
+    visitor(store, view("a"), view("b"))
+    assert store.learn_since is None
+    with pytest.raises(ParameterError, match="TEASER_LEARN"):
+        list(store.visits())
+
+
+def test_only_views_after_the_opt_in_count(store: Store) -> None:
+    person = visitor(store, view("before"), view("twice"))
+    store.switch_learning(True)
+    since = store.learn_since
+    append(store, person, view("after"))
+    append(store, person, view("twice"))
+    store.switch_learning(True)  # another worker, or a restart
+    assert store.learn_since == since
+    (found,) = store.visits()
+    assert seen(found) == [("after", 1.0), ("twice", 1.0)]
+    assert since is not None
+    assert all(each.at >= since for each in found.views)
+    # The later view of "twice" is undone: the one that stands was made before the opt-in.
+    append(store, person, Event("undo"))
+    (found,) = store.visits()
+    assert seen(found) == [("after", 1.0)]
+    # After a break, the views before it do not count.
+    store.switch_learning(False)
+    with pytest.raises(ParameterError):
+        list(store.visits())
+    store.switch_learning(True)
+    assert list(store.visits()) == []
+
+
+def test_only_views_that_stand_count(store: Store) -> None:
+    store.switch_learning(True)
+    visitor(
+        store,
+        view("kept"),
+        view("strong", 2.5),
+        view("disliked", -1),
+        view("removed"),
+        Event("remove", {"item": "removed"}),
+        view("hidden"),
+        Event("hide", {"item": "hidden"}),
+        Event("press", {"presses": {"type=film": 2}}),
+        view("undone"),
+        Event("undo"),
+    )
+    visitor(store, view("forgotten"), Event("reset"))
+    (found,) = store.visits()
+    assert seen(found) == [("kept", 1.0), ("strong", 2.5)]
+    assert found.presses == {"type=film": 2}
+
+
+def test_deleted_people_and_people_of_the_api_do_not_count(store: Store) -> None:
+    store.switch_learning(True)
+    gone = visitor(store, view("gone"))
+    of_api, _ = store.create_person()
+    append(store, of_api, view("api"))
+    for number in range(60):  # more than one page of people
+        visitor(store, view(number))
+    store.delete_person(gone)
+    items = {each.views[0].item for each in store.visits()}
+    assert items == set(range(60))
+    items = {each.views[0].item for each in store.visits(with_api=True)}
+    assert items == {*range(60), "api"}
+
+
+def test_views_among_several_actions_count_and_imported_ones_do_not(store: Store) -> None:
+    store.switch_learning(True)
+    state = Draft(history={"imported": 1.0, "again": 2.0}, hidden={"hidden": None}).to_json()
+    both = [["view", {"item": "one"}], ["hide", {"item": "two"}], ["view", {"item": "two"}]]
+    visitor(
+        store,
+        view("forgotten"),
+        Event("import", {"state": state}),
+        Event("several", {"actions": [*both, ["press", {"presses": {"type=film": 1}}]]}),
+        view("again"),
+        view("hidden"),
+        Event("make_feed", {"feed": "Friday"}),
+        Event("press", {"presses": {"town=Ghent": 2}}),
+        Event("switch_feed", {"feed": ""}),
+    )
+    (found,) = store.visits()
+    assert seen(found) == [("one", 1.0), ("again", 1.0)]
+    assert found.presses == {"type=film": 1, "town=Ghent": 2}

@@ -1,1 +1,0 @@
-"""The database of persons: connections, deadlines, and what happens when it does not answer."""

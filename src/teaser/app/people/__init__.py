@@ -1,1 +1,0 @@
-"""Persons and their stored actions: events, and the state that they lead to."""

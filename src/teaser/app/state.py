@@ -1,0 +1,998 @@
+"""The state of a person: what it holds, what actions do to it, and which actions are possible.
+
+Every action is an `Event`. `Draft` is the state as it is stored; events change it. `State` is the
+state at one moment: what had ended by then is not in it.
+"""
+
+import copy
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Any, Literal, Self, get_args
+
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
+from teaser.errors import (
+    FeedExistsError,
+    FeedLimitError,
+    FeedNameError,
+    ImportedFileError,
+    NotHiddenError,
+    NothingToRedoError,
+    NothingToUndoError,
+    NotInHistoryError,
+    ParameterError,
+    PressRangeError,
+    StateLimitError,
+    TagNotHiddenError,
+    TeaserError,
+    UnknownFeedError,
+    closest_names,
+    shortened,
+)
+from teaser.profile import DEFAULT_STEERING, MAX_PRESSES, check_press
+from teaser.words.wishes import LASTS, MAX_BOUND, Period
+
+AS_FITTED = DEFAULT_STEERING.balance
+# The name of the list that everybody has.
+MAIN = ""
+Order = Literal["appeal", "newest"]
+Kind = Literal[
+    "view",
+    "remove",
+    "press",
+    "hide",
+    "unhide",
+    "vary",
+    "balance",
+    "about",
+    "filter",
+    "make_feed",
+    "switch_feed",
+    "rename_feed",
+    "drop_feed",
+    "profiling",
+    "several",
+    "import",
+    "reset",
+    "undo",
+    "redo",
+]
+KINDS = get_args(Kind)
+# An action of these kinds cannot be a part of several.
+WHOLE_KINDS = ("several", "import", "reset", "undo", "redo")
+
+MAX_ABOUT = 200
+MAX_PRESS_TAGS = 20
+MAX_STRENGTH = 1e9
+MAX_FEEDS = 20
+MAX_FEED_NAME = 60
+MAX_FILTER_TAGS = 50
+MAX_ACTIONS = 100
+# The most that is stored for a person, by kind: with more, pages would be slow.
+LIMITS = {
+    "viewed items": 10_000,
+    "pressed tags": 2_000,
+    "hidden items": 1_000,
+    "hidden tags": 1_000,
+    "things that end by themselves": 200,
+    "feeds": MAX_FEEDS,
+}
+_FILTER_PARTS = ("only", "without", "at_most", "at_least", "when")
+_DAYS: dict[str, int] = {"today": 1, "week": 8}
+
+
+@dataclass(frozen=True)
+class Event:
+    """One action of a person.
+
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    data
+        `item` for view and remove, and with view `strength` where it is not 1;
+        `item` or `tag` for hide and unhide; `presses` (tag text -> steps) for press;
+        press and hide may have `until`, the time at which they end, see `ending`;
+        `variety` for vary; `balance` for balance; `about` (tag texts) for about, which replaces
+        the facts given before; `filters` for filter, which replaces those of the current feed;
+        `feed` for those of feeds, with make_feed also `copy`, a feed to begin with in place of the
+        current one, and with rename_feed its new `name`; `on`, and perhaps `order`, for profiling;
+        `actions` (pairs of kind and data) for several, which are undone together;
+        `state` (a draft as JSON) for import, which replaces all; nothing for the others.
+    """
+
+    kind: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parts_of(event: Event) -> list[Event]:
+    """Return the actions of an event: those of several, else the event alone."""
+    if event.kind != "several":
+        return [event]
+    return [Event(kind, data) for kind, data in event.data["actions"]]
+
+
+def ending(
+    lasts: str, zone: tzinfo | None = None, *, now: datetime | None = None
+) -> dict[str, str]:
+    """Return the data that say when an action ends: `until`, in UTC; nothing for `always`.
+
+    Parameters
+    ----------
+    lasts
+        `today`: until the coming midnight; `week`: until the midnight seven days after that one;
+        `always`.
+    zone
+        The time zone of the midnights; that of the machine by default.
+    now
+        The present by default.
+    """
+    if lasts not in LASTS:
+        raise ParameterError(
+            f"lasts must be one of {', '.join(LASTS)}, found {shortened(lasts)!r}."
+        )
+    if lasts == "always":
+        return {}
+    today = (now or datetime.now(UTC)).astimezone(zone).date()
+    midnight = datetime.combine(today + timedelta(_DAYS[lasts]), time(), tzinfo=zone)
+    return {"until": time_text(midnight)}
+
+
+def time_text(at: datetime) -> str:
+    """Return a time as it is stored; one without a zone is in that of the machine."""
+    return at.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def read_time(text: Any) -> datetime:
+    """Return a time that was stored.
+
+    Raises
+    ------
+    ParameterError
+        If the text is not a time with a zone.
+    """
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is None:
+            raise ValueError
+        return found.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(
+            f"until must be a time with its zone, as 2026-11-17T00:00:00+00:00, found "
+            f"{shortened(text)!r}."
+        ) from None
+
+
+@dataclass(frozen=True)
+class ListFilter:
+    """What an item must have to be in a list; tags as `feature=value`.
+
+    Attributes
+    ----------
+    only
+        An item needs one of these tags of each feature that they name.
+    without
+        An item has none of these tags.
+    at_most, at_least
+        Bounds on columns of numbers; an item without a number does not pass.
+    when
+        The period of its date, as `teaser.words.wishes.Period` writes it; empty for any.
+    """
+
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    at_most: Mapping[str, float] = field(default_factory=dict)
+    at_least: Mapping[str, float] = field(default_factory=dict)
+    when: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether there is any condition."""
+        return bool(self.only or self.without or self.at_most or self.at_least or self.when)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that it names."""
+        return (*self.only, *self.without)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of numbers that it names."""
+        return tuple(dict.fromkeys((*self.at_most, *self.at_least)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the conditions that there are, as they are stored."""
+        parts = {
+            "only": list(self.only),
+            "without": list(self.without),
+            "at_most": dict(self.at_most),
+            "at_least": dict(self.at_least),
+            "when": self.when,
+        }
+        return {name: value for name, value in parts.items() if value}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the conditions that were stored."""
+        return cls(
+            only=tuple(dict.fromkeys(data.get("only", ()))),
+            without=tuple(dict.fromkeys(data.get("without", ()))),
+            at_most={name: float(x) for name, x in data.get("at_most", {}).items()},
+            at_least={name: float(x) for name, x in data.get("at_least", {}).items()},
+            when=data.get("when", ""),
+        )
+
+
+NO_FILTER = ListFilter()
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Something that ends by itself.
+
+    Attributes
+    ----------
+    kind
+        `press` or `hide`.
+    name
+        The tag as `feature=value`, or the id of the item.
+    steps
+        How many presses end; 0 for what is hidden.
+    until
+        When it ends.
+    is_item
+        Whether it is an item; else it is a tag.
+    """
+
+    kind: Literal["press", "hide"]
+    name: ItemId
+    steps: int
+    until: datetime
+    is_item: bool = False
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One list of a person at one moment.
+
+    Attributes
+    ----------
+    presses
+        Net presses now, by tag text.
+    filters
+        The conditions on its items.
+    variety, balance
+        As in `State`.
+    ends
+        The presses that end, the first to end first.
+    lasting
+        Net presses without those that end; None if none ends.
+    """
+
+    presses: Mapping[str, int] = field(default_factory=dict)
+    filters: ListFilter = NO_FILTER
+    variety: float = 0.0
+    balance: float = AS_FITTED
+    ends: tuple[Ending, ...] = ()
+    lasting: Mapping[str, int] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the feed as it is stored, such as in a copy that another feed begins with."""
+        return _feed_json(
+            presses=dict(self.presses if self.lasting is None else self.lasting),
+            passing=[[e.name, e.steps, time_text(e.until)] for e in self.ends],
+            filters=self.filters.to_json(),
+            variety=self.variety,
+            balance=self.balance,
+        )
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], now: datetime | None = None) -> Self:
+        """Return a stored feed at a time; None is before anything ends."""
+        lasting = {tag: steps for tag, steps in data["presses"].items() if steps}
+        passing = [(tag, steps, read_time(until)) for tag, steps, until in data["passing"]]
+        left = [each for each in passing if now is None or each[2] > now]
+        net = dict(lasting)
+        for tag, steps, _ in left:
+            net[tag] = net.get(tag, 0) + steps
+        ends = (Ending("press", tag, steps, until) for tag, steps, until in left)
+        return cls(
+            presses={tag: _within_range(steps) for tag, steps in net.items() if steps},
+            filters=ListFilter.from_json(data["filters"]),
+            variety=data["variety"],
+            balance=data["balance"],
+            ends=tuple(sorted(ends, key=lambda end: end.until)),
+            lasting=lasting if left else None,
+        )
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a person at one moment.
+
+    Attributes
+    ----------
+    history
+        Viewed items, the latest last.
+    strengths
+        The strength of each item of the history where it is not 1; below 0 for a disliked item.
+    presses
+        Net presses of the current feed now, by tag text, `feature=value`.
+    hidden
+        Items that are not recommended.
+    variety
+        How much the list of the current feed is varied, 0 to 1.
+    balance
+        From 0, tags alone, over 0.5, the model as it was fitted, to 1, viewed items alone; see
+        `teaser.profile.Steering`. It has an effect only if the model has a remainder. It is that of
+        the current feed.
+    about
+        The facts that the person gave about themselves, each as `feature=value`.
+    undoable, redoable
+        The actions that undo and redo would apply to, if any.
+    n_events
+        The number of events that lead to this state; it is also the version of the stored state.
+    filters
+        The conditions on the list of the current feed.
+    hidden_tags
+        Tags whose items are not recommended.
+    ends
+        Presses of the current feed and hidden items and tags that end, the first to end first.
+    lasting
+        Net presses of the current feed without those that end; None if none ends.
+    feed
+        The name of the current feed; `MAIN`, which is empty, for the main list.
+    feeds
+        All feeds by name, the main list first, the others in the order in which they were made.
+    profiling
+        Whether lists follow history, presses and facts; else everybody's list is the same but for
+        filters and hidden items.
+    order
+        What orders the list without a profile: general appeal, or dates.
+    """
+
+    history: tuple[ItemId, ...] = ()
+    presses: Mapping[str, int] = field(default_factory=dict)
+    hidden: tuple[ItemId, ...] = ()
+    variety: float = 0.0
+    balance: float = AS_FITTED
+    about: tuple[str, ...] = ()
+    undoable: Event | None = None
+    redoable: Event | None = None
+    n_events: int = 0
+    strengths: Mapping[ItemId, float] = field(default_factory=dict)
+    filters: ListFilter = NO_FILTER
+    hidden_tags: tuple[str, ...] = ()
+    ends: tuple[Ending, ...] = ()
+    lasting: Mapping[str, int] | None = None
+    feed: str = MAIN
+    feeds: Mapping[str, Feed] = field(default_factory=lambda: {MAIN: Feed()})
+    profiling: bool = True
+    order: Order = "appeal"
+
+    @property
+    def current(self) -> Feed:
+        """The current feed."""
+        return Feed(
+            presses=self.presses,
+            filters=self.filters,
+            variety=self.variety,
+            balance=self.balance,
+            ends=tuple(end for end in self.ends if end.kind == "press"),
+            lasting=self.lasting,
+        )
+
+    @property
+    def lasting_presses(self) -> Mapping[str, int]:
+        """Net presses of the current feed that do not end."""
+        return self.presses if self.lasting is None else self.lasting
+
+    def passing_steps(self, text: str) -> int:
+        """Return the sum of the presses on a tag that end, in the current feed."""
+        return sum(end.steps for end in self.ends if end.kind == "press" and end.name == text)
+
+
+def _feed_json(**given: Any) -> dict[str, Any]:
+    """Return a feed as it is stored; what is not given is as in a new list."""
+    usual = {"presses": {}, "passing": [], "filters": {}, "variety": 0.0, "balance": AS_FITTED}
+    return {**usual, **given}
+
+
+@dataclass
+class Draft:
+    """A state as it is stored, which events change; dicts hold the order of names.
+
+    Attributes
+    ----------
+    history
+        The strength of each viewed item, the latest last.
+    hidden, hidden_tags
+        When each hidden item and tag ends, as text; None if it does not.
+    feeds
+        Each feed as JSON: `presses` that last (tag -> steps), `passing` presses (tag, steps,
+        until), `filters`, `variety` and `balance`.
+    """
+
+    history: dict[ItemId, float] = field(default_factory=dict)
+    hidden: dict[ItemId, str | None] = field(default_factory=dict)
+    hidden_tags: dict[str, str | None] = field(default_factory=dict)
+    about: tuple[str, ...] = ()
+    profiling: bool = True
+    order: Order = "appeal"
+    feed: str = MAIN
+    feeds: dict[str, dict[str, Any]] = field(default_factory=lambda: {MAIN: _feed_json()})
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the draft that was stored."""
+        pairs = {name: dict(data[name]) for name in ("history", "hidden", "hidden_tags", "feeds")}
+        return cls(
+            **pairs,
+            about=tuple(data["about"]),
+            profiling=data["profiling"],
+            order=data["order"],
+            feed=data["feed"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the draft as it is stored: ids may be numbers, so dicts become pairs."""
+        names = ("history", "hidden", "hidden_tags", "feeds")
+        pairs = {name: [list(pair) for pair in getattr(self, name).items()] for name in names}
+        return {
+            **pairs,
+            "about": list(self.about),
+            "profiling": self.profiling,
+            "order": self.order,
+            "feed": self.feed,
+        }
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Return the draft of a state, without what had ended by then."""
+        ends = {(e.is_item, e.name): time_text(e.until) for e in state.ends if e.kind == "hide"}
+        feeds = {**state.feeds, state.feed: state.current}
+        return cls(
+            history={item: state.strengths.get(item, 1.0) for item in state.history},
+            hidden={item: ends.get((True, item)) for item in state.hidden},
+            hidden_tags={tag: ends.get((False, tag)) for tag in state.hidden_tags},
+            about=state.about,
+            profiling=state.profiling,
+            order=state.order,
+            feed=state.feed,
+            feeds={name: feed.to_json() for name, feed in feeds.items()},
+        )
+
+    def state(
+        self,
+        now: datetime | None,
+        *,
+        undoable: Event | None = None,
+        redoable: Event | None = None,
+        n_events: int = 0,
+    ) -> State:
+        """Return the state at a time; None is before anything ends."""
+        feeds = {name: Feed.from_json(feed, now) for name, feed in self.feeds.items()}
+        current = feeds[self.feed]
+        hidden, hidden_tags = _not_ended(self.hidden, now), _not_ended(self.hidden_tags, now)
+        ends = [*current.ends]
+        ends += [Ending("hide", item, 0, t, True) for item, t in hidden.items() if t]
+        ends += [Ending("hide", tag, 0, t) for tag, t in hidden_tags.items() if t]
+        return State(
+            history=tuple(self.history),
+            presses=current.presses,
+            hidden=tuple(hidden),
+            variety=current.variety,
+            balance=current.balance,
+            about=self.about,
+            undoable=undoable,
+            redoable=redoable,
+            n_events=n_events,
+            strengths={item: x for item, x in self.history.items() if x != 1},
+            filters=current.filters,
+            hidden_tags=tuple(hidden_tags),
+            ends=tuple(sorted(ends, key=lambda end: end.until)),
+            lasting=current.lasting,
+            feed=self.feed,
+            feeds=feeds,
+            profiling=self.profiling,
+            order=self.order,
+        )
+
+    def apply(self, event: Event) -> None:
+        """Change the draft by one action; undo and redo are for `replay`."""
+        data, current = event.data, self.feeds[self.feed]
+        match event.kind:
+            case "view":
+                self.history.pop(data["item"], None)
+                self.history[data["item"]] = float(data.get("strength", 1.0))
+            case "remove":
+                self.history.pop(data["item"], None)
+            case "hide" | "unhide":
+                hidden: dict[Any, str | None] = self.hidden_tags if "tag" in data else self.hidden
+                name = data["tag"] if "tag" in data else data["item"]
+                hidden.pop(name, None)
+                if event.kind == "hide":
+                    hidden[name] = time_text(read_time(data["until"])) if "until" in data else None
+            case "press":
+                _press(current, data["presses"], data.get("until"))
+            case "vary":
+                current["variety"] = float(data["variety"])
+            case "balance":
+                current["balance"] = float(data["balance"])
+            case "filter":
+                current["filters"] = ListFilter.from_json(data["filters"]).to_json()
+            case "about":
+                self.about = tuple(dict.fromkeys(data["about"]))
+            case "profiling":
+                self.profiling, self.order = data["on"], data.get("order", self.order)
+            case "make_feed":
+                begun = data.get("copy")
+                made = copy.deepcopy(current) if begun is None else read_feed(begun)
+                self.feeds[data["feed"]], self.feed = made, data["feed"]
+            case "switch_feed":
+                self.feed = data["feed"] if data["feed"] in self.feeds else self.feed
+            case "rename_feed":
+                self._rename(data["feed"], data["name"])
+            case "drop_feed":
+                if data["feed"] != MAIN and self.feeds.pop(data["feed"], None) is not None:
+                    self.feed = MAIN if self.feed == data["feed"] else self.feed
+            case "several":
+                for part in parts_of(event):
+                    self.apply(part)
+            case "reset":
+                vars(self).update(vars(Draft()))
+            case "import":
+                vars(self).update(vars(Draft.from_json(copy.deepcopy(data["state"]))))
+
+    def _rename(self, old: str, new: str) -> None:
+        if old == MAIN or old not in self.feeds or (new in self.feeds and new != old):
+            return
+        self.feeds = {new if n == old else n: feed for n, feed in self.feeds.items()}
+        self.feed = new if self.feed == old else self.feed
+
+
+def read_feed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a feed as it is stored, from one that may lack parts or end twice at one time."""
+    feed = _feed_json(
+        presses={tag: int(steps) for tag, steps in data.get("presses", {}).items()},
+        filters=ListFilter.from_json(data.get("filters", {})).to_json(),
+        variety=float(data.get("variety", 0.0)),
+        balance=float(data.get("balance", AS_FITTED)),
+    )
+    for tag, steps, until in data.get("passing", ()):
+        _press(feed, {tag: steps}, until)
+    return feed
+
+
+def _press(feed: dict[str, Any], presses: Mapping[str, Any], until: Any) -> None:
+    """Add presses to a stored feed, which end at a time if one is given."""
+    if until is None:
+        own = feed["presses"]
+        for tag, steps in presses.items():
+            own[tag] = _within_range(own.get(tag, 0) + int(steps))
+        return
+    passing = {(tag, end): steps for tag, steps, end in feed["passing"]}
+    for tag, steps in presses.items():
+        key = tag, time_text(read_time(until))
+        passing[key] = passing.pop(key, 0) + int(steps)
+    feed["passing"] = [[tag, steps, end] for (tag, end), steps in passing.items() if steps]
+
+
+def _within_range(steps: int) -> int:
+    return max(-MAX_PRESSES, min(MAX_PRESSES, steps))
+
+
+def _not_ended(times: Mapping[Any, str | None], now: datetime | None) -> dict[Any, Any]:
+    """Return the names that have not ended, with the time at which they end."""
+    read = {name: None if until is None else read_time(until) for name, until in times.items()}
+    return {n: until for n, until in read.items() if until is None or now is None or until > now}
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What all events of a person lead to.
+
+    Attributes
+    ----------
+    draft
+        The state as it is stored.
+    undo_seq, redo_seq
+        The numbers of the events, from 1, that undo and redo would apply to; None for none.
+    """
+
+    draft: Draft
+    undo_seq: int | None
+    redo_seq: int | None
+
+
+def replay(events: Iterable[Event]) -> Replayed:
+    """Apply all events of a person from the beginning; undone actions are left out."""
+    known, done, undone = list(events), list[int](), list[int]()
+    for place, event in enumerate(known):
+        if event.kind == "undo":
+            undone += [done.pop()] if done else []
+        elif event.kind == "redo":
+            done += [undone.pop()] if undone else []
+        else:
+            done.append(place)
+            undone.clear()
+    draft = Draft()
+    for place in done:
+        draft.apply(known[place])
+    return Replayed(draft, *(stack[-1] + 1 if stack else None for stack in (done, undone)))
+
+
+def state_of(events: Iterable[Event], now: datetime | None = None) -> State:
+    """Return the state that events lead to, at a time; None is before anything ends."""
+    known = list(events)
+    found = replay(known)
+    tops = [None if seq is None else known[seq - 1] for seq in (found.undo_seq, found.redo_seq)]
+    return found.draft.state(now, undoable=tops[0], redoable=tops[1], n_events=len(known))
+
+
+def state_after(state: State, event: Event, now: datetime | None = None) -> State:
+    """Return a state with one action applied; which actions can be undone is as before it.
+
+    `now` is the time of the state; it is needed only for an action that has ended by then.
+    """
+    draft = Draft.from_state(state)
+    draft.apply(event)
+    undoable, redoable = state.undoable, state.redoable
+    return draft.state(now, undoable=undoable, redoable=redoable, n_events=state.n_events)
+
+
+def check(state: State, event: Event) -> None:
+    """Raise `ParameterError` if the event is not possible in this state."""
+    data = event.data
+    if event.kind in ("view", "remove", "hide", "unhide") and "tag" not in data:
+        _check_item(data.get("item"), event.kind)
+    match event.kind:
+        case "view":
+            _check_strength(data.get("strength", 1))
+        case "remove":
+            if data["item"] not in state.history:
+                raise NotInHistoryError(data["item"])
+        case "hide" | "unhide":
+            _check_hidden(state, event)
+        case "press":
+            _check_press(state, data)
+        case "vary":
+            _check_share("variety", data.get("variety"))
+        case "balance":
+            _check_share("balance", data.get("balance"))
+        case "about":
+            _check_tags("about", data.get("about"), MAX_ABOUT)
+        case "filter":
+            check_filters(data.get("filters"))
+        case "make_feed":
+            _check_new_name(state, data.get("feed"))
+            if len(state.feeds) > MAX_FEEDS:  # the main list is one of them
+                raise FeedLimitError(MAX_FEEDS)
+            if data.get("copy") is not None:
+                _check_feed(data["copy"])
+        case "switch_feed" | "rename_feed" | "drop_feed":
+            _check_feed_event(state, event)
+        case "profiling":
+            _check_profiling(data.get("on"), data.get("order", "appeal"))
+        case "several":
+            check_actions(data)
+            for part in parts_of(event):
+                check(state, part)
+                state = state_after(state, part)
+        case "import":
+            _check_import(data)
+        case "undo":
+            if state.undoable is None:
+                raise NothingToUndoError
+        case "redo":
+            if state.redoable is None:
+                raise NothingToRedoError
+        case "reset":
+            pass
+        case _:
+            raise ParameterError(f"Unknown action {event.kind!r}. Known: {', '.join(KINDS)}.")
+    if "until" in data:
+        read_time(data["until"])
+    if event.kind in ("view", "press", "hide", "make_feed"):
+        before = counts_of(state)
+        # One action adds few things, but for a copy of a feed.
+        if event.kind == "make_feed" or any(2 * n > LIMITS[kind] for kind, n in before.items()):
+            _check_counts(state_after(state, event), before)
+
+
+def counts_of(state: State) -> dict[str, int]:
+    """Return how much of each kind in `LIMITS` there is in a state, in all of its feeds."""
+    feeds = {**state.feeds, state.feed: state.current}.values()
+    n_pressed = sum(len(f.presses if f.lasting is None else f.lasting) for f in feeds)
+    hidden_for_now = sum(end.kind == "hide" for end in state.ends)
+    return {
+        "viewed items": len(state.history),
+        "pressed tags": n_pressed,
+        "hidden items": len(state.hidden),
+        "hidden tags": len(state.hidden_tags),
+        "things that end by themselves": hidden_for_now + sum(len(feed.ends) for feed in feeds),
+        "feeds": len(feeds) - 1,
+    }
+
+
+def checked_presses(presses: Any) -> dict[Tag, int]:
+    """Return the steps of a press by tag.
+
+    Raises
+    ------
+    ParameterError
+        Unless there are 1 to `MAX_PRESS_TAGS` tags, and each has a whole number of steps other than
+        0.
+    """
+    if isinstance(presses, Mapping):
+        _check_n_tags(len(presses))
+    return _steps_by_tag(presses)
+
+
+def feed_name(name: Any) -> str:
+    """Return a name for a feed, with single spaces.
+
+    Raises
+    ------
+    FeedNameError
+        Unless it has 1 to `MAX_FEED_NAME` letters that can be printed.
+    """
+    found = " ".join(name.split()) if isinstance(name, str) else ""
+    if not 0 < len(found) <= MAX_FEED_NAME or not found.isprintable():
+        raise FeedNameError(name, MAX_FEED_NAME)
+    return found
+
+
+def find_feed(state: State, name: Any) -> str:
+    """Return the name of a feed as it is stored; upper and lower case are the same.
+
+    Raises
+    ------
+    UnknownFeedError
+        If the person has no such feed.
+    """
+    if name == MAIN:
+        return MAIN
+    named = {known.casefold(): known for known in state.feeds if known != MAIN}
+    wanted = " ".join(name.split()).casefold() if isinstance(name, str) else ""
+    if wanted not in named:
+        raise UnknownFeedError(name, closest_names(str(name), named.values()))
+    return named[wanted]
+
+
+def check_filters(filters: Any) -> ListFilter:
+    """Return conditions on a list, given as they are stored.
+
+    Every way into the state passes here: forms, wishes, the API, assistants, imports and copies.
+
+    Raises
+    ------
+    ParameterError
+        If they are no conditions.
+    """
+    if not isinstance(filters, Mapping):
+        raise ParameterError(
+            f"filters must be an object of conditions, found {shortened(repr(filters))}."
+        )
+    for part in filters:
+        if part not in _FILTER_PARTS:
+            known = ", ".join(_FILTER_PARTS)
+            raise ParameterError(f"filters has no part {shortened(part)!r}. It has {known}.")
+    for part in ("only", "without"):
+        _check_tags(part, filters.get(part, ()), MAX_FILTER_TAGS)
+    for part in ("at_most", "at_least"):
+        _check_bounds(part, filters.get(part, {}))
+    when = filters.get("when", "")
+    if not isinstance(when, str):
+        raise ParameterError(f"when must be a period as a text, found {shortened(repr(when))}.")
+    if when:
+        Period.parse(when)
+    found = ListFilter.from_json(filters)
+    if both := sorted(set(found.only) & set(found.without)):
+        raise ParameterError(
+            f"The filters want only {shortened(both[0])} and nothing of it. Take one off."
+        )
+    for column, least in found.at_least.items():
+        if least > found.at_most.get(column, math.inf):
+            most = found.at_most[column]
+            raise ParameterError(
+                f"The filters want {shortened(column)} from {least:g} "
+                f"and up to {most:g}, which is nothing."
+            )
+    return found
+
+
+def check_actions(data: Mapping[str, Any]) -> None:
+    """Raise `ParameterError` unless the data of a `several` are actions that can be part of one."""
+    actions = data.get("actions")
+    if not isinstance(actions, list | tuple) or not 0 < len(actions) <= MAX_ACTIONS:
+        raise ParameterError(f"One step can have 1 to {MAX_ACTIONS} actions.")
+    for pair in actions:
+        if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)):
+            raise ParameterError(
+                f"Each of several actions has a kind and data, found {shortened(repr(pair))}."
+            )
+        if pair[0] in WHOLE_KINDS:
+            raise ParameterError(f"{pair[0]!r} cannot be one of several actions.")
+
+
+def _check_counts(state: State, before: Mapping[str, int]) -> None:
+    """Check that there is not too much in a state; what was more before may stay."""
+    for kind, n in counts_of(state).items():
+        if n > max(LIMITS[kind], before.get(kind, 0)):
+            raise StateLimitError(kind, n, LIMITS[kind])
+
+
+def _check_item(item: Any, kind: str) -> None:
+    if not isinstance(item, int | str) or isinstance(item, bool):
+        raise ParameterError(f"The action {kind!r} needs an item.")
+
+
+def _check_strength(strength: Any) -> None:
+    if not _is_number(strength) or not 0 < abs(strength) <= MAX_STRENGTH:
+        raise ParameterError(
+            f"The strength of a view must be a number other than 0 within {MAX_STRENGTH:g} of it, "
+            f"found {strength!r}. It is 1 by default, and below 0 for a disliked item."
+        )
+
+
+def _check_hidden(state: State, event: Event) -> None:
+    data = event.data
+    if "tag" in data:
+        _check_tags("tag", [data["tag"]], 1)
+    if event.kind == "unhide":
+        if "tag" in data and data["tag"] not in state.hidden_tags:
+            raise TagNotHiddenError(data["tag"])
+        if "tag" not in data and data["item"] not in state.hidden:
+            raise NotHiddenError(data["item"])
+
+
+def _check_press(state: State, data: Mapping[str, Any]) -> None:
+    """Check presses as they are to be stored.
+
+    Presses on earlier names of a tag are taken back in the same event, so those that end at 0 are
+    not counted. One action may take back presses the other way: more than `MAX_PRESSES` steps.
+    """
+    presses = _steps_by_tag(data.get("presses"))
+    if "until" in data:
+        for tag, steps in presses.items():
+            _check_passing(str(tag), state.passing_steps(str(tag)) + steps)
+        _check_n_tags(len(presses))
+        return
+    lasting = state.lasting_presses
+    ends = [check_press(tag, lasting.get(str(tag), 0) + n) for tag, n in presses.items()]
+    _check_n_tags(sum(end != 0 for end in ends))
+
+
+def _check_feed_event(state: State, event: Event) -> None:
+    feed = event.data.get("feed")
+    if feed not in state.feeds:
+        find_feed(state, feed)
+    if event.kind != "switch_feed" and feed == MAIN:
+        raise ParameterError("The main list stays as it is: it has no name and cannot be dropped.")
+    if event.kind == "rename_feed":
+        _check_new_name(state, event.data.get("name"), but=str(feed))
+
+
+def _check_profiling(on: Any, order: Any) -> None:
+    if not isinstance(on, bool):
+        raise ParameterError(f"on must be true or false, found {on!r}.")
+    if order not in get_args(Order):
+        known = " or ".join(get_args(Order))
+        raise ParameterError(f"order must be {known}, found {order!r}.")
+
+
+def _check_import(data: Mapping[str, Any]) -> None:
+    try:
+        draft = Draft.from_json(data["state"])
+        for strength in draft.history.values():
+            _check_strength(strength)
+        for item in (*draft.history, *draft.hidden):
+            _check_item(item, "import")
+        _check_tags("hidden_tags", list(draft.hidden_tags))
+        _check_tags("about", draft.about, MAX_ABOUT)
+        _check_profiling(draft.profiling, draft.order)
+        if draft.feed not in draft.feeds or next(iter(draft.feeds)) != MAIN:
+            raise ParameterError("It lacks its main list or its current one.")
+        names = [name for name in draft.feeds if name != MAIN]
+        for name in names:
+            if feed_name(name) != name:
+                raise FeedNameError(name, MAX_FEED_NAME)
+        if len({name.casefold() for name in names}) < len(data["state"]["feeds"]) - 1:
+            raise ParameterError("Two of its lists have one name.")
+        for feed in draft.feeds.values():
+            _check_feed(feed)
+        _check_counts(draft.state(None), {})
+    except StateLimitError:
+        raise  # it is an export, and as large as it is
+    except TeaserError as error:
+        raise ImportedFileError(str(error)) from None
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise ImportedFileError("It lacks a part, or a part has another form.") from None
+
+
+def _check_feed(data: Any) -> None:
+    """Check a feed as it is stored."""
+    if not isinstance(data, Mapping):
+        raise ParameterError(
+            f"A list to begin with must be an object, found {shortened(repr(data))}."
+        )
+    presses = data.get("presses", {})
+    if presses:
+        _check_tags("presses", list(presses))
+        if any(isinstance(n, bool) or not isinstance(n, int) for n in presses.values()):
+            raise ParameterError("Presses must be whole numbers.")
+        for tag, steps in presses.items():
+            check_press(tag, steps)
+    _check_share("variety", data.get("variety", 0.0))
+    _check_share("balance", data.get("balance", 0.0))
+    check_filters(data.get("filters", {}))
+    passing = read_feed(data)["passing"]
+    _check_tags("passing", [tag for tag, _, _ in passing])
+    for tag, steps, _ in passing:
+        _check_passing(tag, steps)
+
+
+def _check_new_name(state: State, name: Any, *, but: str = MAIN) -> None:
+    """Check a name that a feed is to have; `but` is the one that it has."""
+    if feed_name(name) != name:
+        raise FeedNameError(name, MAX_FEED_NAME)
+    if any(n.casefold() == name.casefold() for n in state.feeds if n not in (MAIN, but)):
+        raise FeedExistsError(name)
+
+
+def _steps_by_tag(presses: Any) -> dict[Tag, int]:
+    if not isinstance(presses, Mapping) or not presses:
+        raise ParameterError("A press needs a tag and a number of steps.")
+    for tag, steps in presses.items():
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps == 0:
+            raise ParameterError(
+                f"A press on {shortened(tag)} needs a whole number of steps other than 0, found "
+                f"{shortened(repr(steps))}."
+            )
+    return {Tag.parse(str(tag)): steps for tag, steps in presses.items()}
+
+
+def _check_passing(tag: str, steps: int) -> None:
+    """Check presses that end: they may lead from one end of the range to the other."""
+    if abs(steps) > 2 * MAX_PRESSES:
+        raise PressRangeError(tag, steps, 2 * MAX_PRESSES)
+
+
+def _check_n_tags(n: int) -> None:
+    if n > MAX_PRESS_TAGS:
+        raise ParameterError(
+            f"One action can press at most {MAX_PRESS_TAGS} tags, found {n}. Press them in parts."
+        )
+
+
+def _check_tags(name: str, tags: Any, most: float = math.inf) -> None:
+    if not isinstance(tags, list | tuple):
+        raise ParameterError(f"{name} must be a list of tags, which may be empty.")
+    if len(tags) > most:
+        raise ParameterError(f"{name} can hold at most {most} tags, found {len(tags)}.")
+    for text in tags:
+        if not isinstance(text, str):
+            raise ParameterError(f"A tag is a text, found {shortened(repr(text))}.")
+        Tag.parse(text)
+
+
+def _check_bounds(name: str, bounds: Any) -> None:
+    if not isinstance(bounds, Mapping) or len(bounds) > MAX_FILTER_TAGS:
+        raise ParameterError(f"{name} must give at most {MAX_FILTER_TAGS} columns a number each.")
+    for column, bound in bounds.items():
+        if not isinstance(column, str) or not _is_number(bound) or not abs(bound) <= MAX_BOUND:
+            raise ParameterError(
+                f"{name} of {shortened(column)} must be a number from {-MAX_BOUND:g} to "
+                f"{MAX_BOUND:g}, found {shortened(repr(bound))}."
+            )
+
+
+def _check_share(name: str, value: Any) -> None:
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise ParameterError(f"{name} must be from 0 to 1, found {shortened(repr(value))}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,689 @@
+"""The state of a person: laws of undo and redo, what actions do, and what is refused."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teaser.app.state import (
+    KINDS,
+    LIMITS,
+    Draft,
+    Ending,
+    Event,
+    Feed,
+    ListFilter,
+    State,
+    check,
+    ending,
+    parts_of,
+    read_feed,
+    read_time,
+    state_after,
+    state_of,
+    time_text,
+)
+from teaser.errors import (
+    MalformedTagError,
+    NotHiddenError,
+    NothingToRedoError,
+    NothingToUndoError,
+    NotInHistoryError,
+    ParameterError,
+    PressRangeError,
+    StateLimitError,
+    TeaserError,
+)
+
+START = datetime(2026, 11, 16, 12, tzinfo=UTC)
+TIMES = st.integers(1, 4).map(lambda days: START + timedelta(days))
+MOMENTS = st.integers(0, 5).map(lambda days: START + timedelta(days))
+NOWS = st.one_of(st.none(), MOMENTS)
+UNTIL: st.SearchStrategy[dict[str, str]] = st.one_of(
+    st.just({}), TIMES.map(lambda at: {"until": time_text(at)})
+)
+ITEMS = st.one_of(st.integers(0, 3), st.sampled_from(["a", "b", "0"]))
+TAGS = st.sampled_from(["town=Ghent", "town=Liège", "type=film"])
+PEOPLE = st.sampled_from(["age=young", "age=old", "sex=F"])
+FEEDS = st.sampled_from(["Friday night", "with the kids", "x"])
+BOUNDS = st.dictionaries(st.sampled_from(["price", "year"]), st.integers(0, 9), max_size=1)
+FILTERS = st.builds(
+    lambda only, without, most, when: {
+        "only": only,
+        "without": [tag for tag in without if tag not in only],
+        "at_most": most,
+        "when": when,
+    },
+    st.lists(TAGS, max_size=2, unique=True),
+    st.lists(TAGS, max_size=2, unique=True),
+    BOUNDS,
+    st.sampled_from(["", "weekend", "2026-11-20..", "..2026-12-24"]),
+)
+PRESSES = st.builds(
+    lambda presses, until: Event("press", {"presses": presses, **until}),
+    st.dictionaries(TAGS, st.integers(-5, 5), min_size=1),
+    UNTIL,
+)
+SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+COPIES = st.builds(
+    lambda presses, passing, filters, variety: {
+        "presses": presses,
+        "passing": [[tag, steps, time_text(at)] for (tag, at), steps in passing.items()],
+        "filters": filters,
+        "variety": variety,
+        "balance": 0.5,
+    },
+    st.dictionaries(TAGS, st.integers(-5, 5)),
+    st.dictionaries(st.tuples(TAGS, TIMES), st.integers(1, 5), max_size=2),
+    FILTERS,
+    SHARES,
+)
+# Parts of one step; a reset or an import is a step of its own.
+PARTS = st.one_of(
+    st.builds(
+        lambda kind, item: Event(kind, {"item": item}),
+        st.sampled_from(["view", "remove", "unhide"]),
+        ITEMS,
+    ),
+    st.builds(
+        lambda item, x: Event("view", {"item": item, "strength": x}),
+        ITEMS,
+        st.sampled_from([0.5, 2.0, -0.25]),
+    ),
+    st.builds(lambda item, until: Event("hide", {"item": item, **until}), ITEMS, UNTIL),
+    st.builds(lambda tag, until: Event("hide", {"tag": tag, **until}), TAGS, UNTIL),
+    st.builds(lambda tag: Event("unhide", {"tag": tag}), TAGS),
+    PRESSES,
+    st.builds(lambda variety: Event("vary", {"variety": variety}), st.floats(0, 1)),
+    st.builds(lambda balance: Event("balance", {"balance": balance}), st.floats(0, 1)),
+    st.builds(lambda about: Event("about", {"about": about}), st.lists(PEOPLE, max_size=3)),
+    st.builds(lambda filters: Event("filter", {"filters": filters}), FILTERS),
+    st.builds(lambda feed: Event("make_feed", {"feed": feed}), FEEDS),
+    st.builds(lambda feed, copy: Event("make_feed", {"feed": feed, "copy": copy}), FEEDS, COPIES),
+    st.builds(
+        lambda kind, feed: Event(kind, {"feed": feed}),
+        st.sampled_from(["switch_feed", "drop_feed"]),
+        st.one_of(FEEDS, st.just("")),
+    ),
+    st.builds(lambda feed, name: Event("rename_feed", {"feed": feed, "name": name}), FEEDS, FEEDS),
+    st.builds(
+        lambda on, order: Event("profiling", {"on": on, **order}),
+        st.booleans(),
+        st.sampled_from([{}, {"order": "newest"}, {"order": "appeal"}]),
+    ),
+)
+
+
+def together(parts: list[Event]) -> Event:
+    return Event("several", {"actions": [[part.kind, dict(part.data)] for part in parts]})
+
+
+def imported(parts: list[Event]) -> Event:
+    """Return the import of a state that some actions lead to."""
+    draft = Draft()
+    for part in parts:
+        draft.apply(part)
+    return Event("import", {"state": json.loads(json.dumps(draft.to_json()))})
+
+
+ACTS = st.one_of(
+    PARTS,
+    PARTS,
+    st.just(Event("reset")),
+    st.lists(PARTS, min_size=1, max_size=4).map(together),
+    st.lists(PARTS, max_size=6).map(imported),
+)
+COURSES = st.lists(st.one_of(ACTS, st.sampled_from([Event("undo"), Event("redo")])), max_size=25)
+
+
+def now(state: State) -> State:
+    """Leave out what tells how the state was reached."""
+    return replace(state, undoable=None, redoable=None, n_events=0)
+
+
+def possible(course: list[Event]) -> list[Event]:
+    """Keep those events that can happen where they stand."""
+    kept: list[Event] = []
+    for event in course:
+        try:
+            check(state_of(kept), event)
+        except TeaserError:
+            continue
+        kept.append(event)
+    return kept
+
+
+@given(COURSES.map(possible), ACTS, NOWS)
+def test_undo_restores_the_exact_earlier_state(
+    course: list[Event], act: Event, at: datetime | None
+) -> None:
+    assert now(state_of([*course, act, Event("undo")], at)) == now(state_of(course, at))
+    assert state_of([*course, act, Event("undo")]).undoable == state_of(course).undoable
+
+
+@given(COURSES.map(possible), NOWS)
+def test_undo_then_redo_changes_nothing(course: list[Event], at: datetime | None) -> None:
+    before = state_of(course, at)
+    again = state_of([*course, Event("undo"), Event("redo")], at)
+    if before.undoable is not None:
+        assert replace(again, n_events=0) == replace(before, n_events=0)
+
+
+@given(COURSES.map(possible), NOWS)
+def test_everything_can_be_undone_to_the_beginning_and_made_again(
+    course: list[Event], at: datetime | None
+) -> None:
+    state = state_of(course, at)
+    back = list(course)
+    steps = 0
+    while state_of(back).undoable is not None:
+        back.append(Event("undo"))
+        steps += 1
+    assert now(state_of(back, at)) == State()
+    assert now(state_of([*back, *[Event("redo")] * steps], at)) == now(state)
+
+
+@given(COURSES.map(possible), ACTS)
+def test_a_new_act_forgets_what_was_undone(course: list[Event], act: Event) -> None:
+    assert state_of([*course, act]).redoable is None
+    assert state_of([*course, act]).undoable == act
+
+
+@given(COURSES.map(possible))
+def test_reset_begins_again_and_can_be_undone(course: list[Event]) -> None:
+    assert now(state_of([*course, Event("reset")])) == State()
+    assert now(state_of([*course, Event("reset"), Event("undo")])) == now(state_of(course))
+
+
+@given(COURSES)
+def test_the_state_depends_on_the_events_alone(course: list[Event]) -> None:
+    kept = [Event(event.kind, dict(event.data)) for event in course]
+    assert state_of(iter(course)) == state_of(course) == state_of(kept)
+    assert course == kept
+    assert state_of(course).n_events == len(course)
+
+
+@given(COURSES, NOWS)
+def test_the_state_stays_within_its_bounds(course: list[Event], at: datetime | None) -> None:
+    state = state_of(course, at)
+    assert len(set(state.history)) == len(state.history)
+    assert len(set(state.hidden)) == len(state.hidden)
+    assert all(0 < abs(steps) <= 5 for steps in state.presses.values())
+    assert 0 <= state.variety <= 1
+    assert 0 <= state.balance <= 1
+    assert len(set(state.about)) == len(state.about)
+    assert state.current == state.feeds[state.feed]
+    assert next(iter(state.feeds)) == ""
+    assert all(at is None or end.until > at for end in state.ends)
+    assert sorted(state.ends, key=lambda end: end.until) == list(state.ends)
+
+
+@given(COURSES.map(possible), st.lists(MOMENTS, min_size=2, max_size=4).map(sorted))
+def test_what_ends_does_not_come_back_and_nothing_else_changes(
+    course: list[Event], times: list[datetime]
+) -> None:
+    states = [state_of(course), *(state_of(course, at) for at in times)]
+    for earlier, later in pairwise(states):
+        assert set(later.ends) <= set(earlier.ends)
+        assert set(later.hidden) <= set(earlier.hidden)
+        gone = set(earlier.ends) - set(later.ends)
+        assert {end.name for end in gone if end.is_item} == set(earlier.hidden) - set(later.hidden)
+        changed = {end.name for end in gone if end.kind == "press"}
+        for tag in {*earlier.presses, *later.presses} - changed:
+            assert earlier.presses.get(tag) == later.presses.get(tag)
+        assert earlier.lasting_presses == later.lasting_presses
+        assert earlier.history == later.history
+        assert list(earlier.feeds) == list(later.feeds)
+
+
+@given(COURSES.map(possible), ACTS, NOWS)
+def test_an_action_on_a_state_gives_what_the_fold_gives(
+    course: list[Event], act: Event, at: datetime | None
+) -> None:
+    assert now(state_after(state_of(course, at), act, at)) == now(state_of([*course, act], at))
+
+
+@given(COURSES.map(possible), st.lists(PARTS, min_size=1, max_size=4), NOWS)
+def test_several_actions_are_one_step(
+    course: list[Event], parts: list[Event], at: datetime | None
+) -> None:
+    whole = together(parts)
+    assert parts_of(whole) == parts
+    assert now(state_of([*course, whole], at)) == now(state_of([*course, *parts], at))
+    assert state_of([*course, whole]).n_events == len(course) + 1
+
+
+@given(COURSES.map(possible), COURSES.map(possible), NOWS)
+def test_an_import_replaces_all(
+    course: list[Event], other: list[Event], at: datetime | None
+) -> None:
+    draft = Draft.from_state(state_of(other, at))
+    event = Event("import", {"state": json.loads(json.dumps(draft.to_json()))})
+    check(state_of(course), event)
+    assert now(state_of([*course, event], at)) == now(state_of(other, at))
+
+
+@given(COURSES.map(possible))
+def test_undo_and_redo_are_possible_when_the_state_says_so(course: list[Event]) -> None:
+    state = state_of(course)
+    for kind, offered, error in (
+        ("undo", state.undoable, NothingToUndoError),
+        ("redo", state.redoable, NothingToRedoError),
+    ):
+        if offered is None:
+            with pytest.raises(error):
+                check(state, Event(kind))
+        else:
+            check(state, Event(kind))
+
+
+def view(item: Any) -> Event:
+    return Event("view", {"item": item})
+
+
+def press(**tags: int) -> Event:
+    return Event("press", {"presses": {f"tag={name}": steps for name, steps in tags.items()}})
+
+
+def passing(until: datetime, **tags: int) -> Event:
+    """Return presses that end."""
+    return Event("press", {**press(**tags).data, "until": time_text(until)})
+
+
+class TestActs:
+    def test_an_item_viewed_again_becomes_the_latest(self) -> None:
+        assert state_of([view("a"), view("b"), view("a")]).history == ("b", "a")
+
+    def test_the_latest_strength_counts(self) -> None:
+        strong, weak = ({"item": "a", "strength": x} for x in (2.0, -0.25))
+        events = [Event("view", strong), Event("view", {"item": "b"}), Event("view", weak)]
+        assert state_of(events).strengths == {"a": -0.25}
+        assert state_of(events).history == ("b", "a")
+        assert state_of([*events, Event("undo")]).strengths == {"a": 2.0}
+        assert state_of([*events, Event("view", {"item": "a"})]).strengths == {}
+        assert state_of([*events, Event("remove", {"item": "a"})]).strengths == {}
+
+    def test_removing_keeps_the_order_of_the_others(self) -> None:
+        course = [view("a"), view("b"), view("c"), Event("remove", {"item": "b"})]
+        assert state_of(course).history == ("a", "c")
+        assert state_of([*course, Event("undo")]).history == ("a", "b", "c")
+
+    def test_presses_add_up_and_vanish_at_nought(self) -> None:
+        assert state_of([press(a=2), press(a=2, b=-1)]).presses == {"tag=a": 4, "tag=b": -1}
+        assert state_of([press(a=2), press(a=-2)]).presses == {}
+
+    def test_hiding_and_showing_again(self) -> None:
+        hidden = [Event("hide", {"item": "a"})]
+        assert state_of(hidden).hidden == ("a",)
+        assert state_of([*hidden, Event("unhide", {"item": "a"})]).hidden == ()
+
+    def test_undo_and_redo_walk_several_steps(self) -> None:
+        course = [view("a"), view("b"), view("c"), Event("undo"), Event("undo")]
+        assert state_of(course).history == ("a",)
+        assert state_of([*course, Event("redo")]).history == ("a", "b")
+        assert state_of(course).redoable == view("b")
+
+    def test_what_is_set_takes_the_place_of_what_was_set(self) -> None:
+        course = [
+            Event("balance", {"balance": 0.2}),
+            Event("about", {"about": ["age=young", "sex=F", "age=young"]}),
+            Event("balance", {"balance": 1}),
+        ]
+        assert state_of(course).balance == 1
+        assert state_of(course).about == ("age=young", "sex=F")
+        assert state_of([*course, Event("undo")]).balance == 0.2
+        later = [*course, Event("about", {"about": ["age=old"]})]
+        assert state_of(later).about == ("age=old",)
+        again = state_of([*later, Event("reset")])
+        assert (again.balance, again.about) == (0.5, ())
+        assert state_of([*later, Event("reset"), Event("undo")]).about == ("age=old",)
+
+    def test_names_that_no_model_knows_are_kept(self) -> None:
+        state = state_of([view("long gone"), Event("press", {"presses": {"colour=octarine": 2}})])
+        assert state.history == ("long gone",)
+        assert state.presses == {"colour=octarine": 2}
+
+
+class TestFeeds:
+    def test_a_new_feed_is_a_copy_and_lists_are_apart(self) -> None:
+        course = [press(a=2), Event("make_feed", {"feed": "Friday"}), press(b=1)]
+        state = state_of(course)
+        assert (state.feed, list(state.feeds)) == ("Friday", ["", "Friday"])
+        assert state.presses == {"tag=a": 2, "tag=b": 1}
+        assert state.feeds[""] == Feed({"tag=a": 2})
+        back = state_of([*course, Event("switch_feed", {"feed": ""}), view("i")])
+        assert (back.presses, back.history) == ({"tag=a": 2}, ("i",))
+        assert state_of([*course, view("i")]).history == ("i",)
+
+    def test_a_feed_begins_with_what_is_given(self) -> None:
+        copy = {"presses": {"tag=z": -1}, "filters": {"only": ["tag=q"]}, "variety": 0.5}
+        state = state_of([press(a=2), Event("make_feed", {"feed": "other", "copy": copy})])
+        assert state.current == Feed({"tag=z": -1}, ListFilter(only=("tag=q",)), variety=0.5)
+        assert Feed.from_json(Feed().to_json()) == Feed()
+
+    def test_renaming_keeps_the_place_and_dropping_goes_back_to_the_main_list(self) -> None:
+        made = [Event("make_feed", {"feed": name}) for name in ("a", "b", "c")]
+        renamed = [*made, Event("rename_feed", {"feed": "b", "name": "B"})]
+        assert list(state_of(renamed).feeds) == ["", "a", "B", "c"]
+        gone = state_of([*renamed, Event("drop_feed", {"feed": "c"})])
+        assert (gone.feed, list(gone.feeds)) == ("", ["", "a", "B"])
+        assert state_of([*renamed, Event("drop_feed", {"feed": "c"}), Event("undo")]).feed == "c"
+
+
+class TestEnds:
+    DAY, WEEK = START + timedelta(1), START + timedelta(7)
+
+    def test_presses_for_now_add_to_those_that_last(self) -> None:
+        course = [
+            press(a=2),
+            Event("press", {"presses": {"tag=a": 2}, "until": time_text(self.DAY)}),
+        ]
+        before, after = state_of(course, START), state_of(course, self.DAY)
+        assert before.presses == {"tag=a": 4}
+        assert before.ends == (Ending("press", "tag=a", 2, self.DAY),)
+        assert before.lasting == after.presses == {"tag=a": 2}
+        assert (after.ends, after.lasting) == ((), None)
+
+    def test_net_presses_stay_in_range_and_the_rest_comes_back(self) -> None:
+        course = [
+            press(a=5),
+            Event("press", {"presses": {"tag=a": -7}, "until": time_text(self.DAY)}),
+        ]
+        assert state_of(course, START).presses == {"tag=a": -2}
+        assert state_of([*course, press(a=-5)], START).presses == {"tag=a": -5}
+        assert state_of(course, self.WEEK).presses == {"tag=a": 5}
+
+    def test_what_is_hidden_for_a_week_is_shown_after_it(self) -> None:
+        hide = [
+            Event("hide", {"tag": "type=film", "until": time_text(self.WEEK)}),
+            Event("hide", {"item": "i1", "until": time_text(self.DAY)}),
+            Event("hide", {"item": "i2"}),
+        ]
+        state = state_of(hide, START)
+        assert (state.hidden, state.hidden_tags) == (("i1", "i2"), ("type=film",))
+        assert [(end.name, end.is_item) for end in state.ends] == [
+            ("i1", True),
+            ("type=film", False),
+        ]
+        assert state_of(hide, self.DAY).hidden == ("i2",)
+        assert state_of(hide, self.WEEK).hidden_tags == ()
+        # The latest word counts.
+        again = [*hide, Event("hide", {"item": "i1"})]
+        assert state_of(again, self.WEEK).hidden == ("i2", "i1")
+
+
+def test_every_kind_is_drawn() -> None:
+    drawn = {"undo", "redo", "reset", "several", "import", "press", "hide", "unhide", "view"}
+    drawn |= {"remove", "vary", "balance", "about", "filter", "make_feed", "switch_feed"}
+    assert drawn | {"drop_feed", "rename_feed", "profiling"} == set(KINDS)
+
+
+@given(st.lists(ACTS, max_size=12), NOWS)
+def test_a_draft_comes_back_as_it_was(acts: list[Event], at: datetime | None) -> None:
+    draft = Draft()
+    for act in acts:
+        draft.apply(act)
+    back = Draft.from_json(json.loads(json.dumps(draft.to_json())))
+    assert back == draft
+    assert back.state(at) == draft.state(at)
+
+
+@given(COURSES.map(possible), NOWS)
+def test_the_draft_of_a_state_leads_to_it(course: list[Event], at: datetime | None) -> None:
+    state = state_of(course, at)
+    assert now(Draft.from_state(state).state(None)) == now(state)
+
+
+@given(COURSES.map(possible), ACTS)
+def test_an_action_changes_neither_its_data_nor_the_state_before(
+    course: list[Event], act: Event
+) -> None:
+    data, state = json.dumps(act.data), state_of(course)
+    draft = Draft.from_state(state)
+    draft.apply(act)
+    draft.apply(Event("press", {"presses": {"town=Ghent": 1}}))
+    assert json.dumps(act.data) == data
+    assert state == state_of(course)
+
+
+TIME = datetime(2026, 11, 17, tzinfo=UTC)
+
+
+@given(FILTERS)
+def test_filters_come_back_as_they_were(given: dict[str, object]) -> None:
+    filters = ListFilter.from_json(given)
+    assert ListFilter.from_json(json.loads(json.dumps(filters.to_json()))) == filters
+    assert bool(filters) == bool(filters.to_json())
+
+
+def test_filters_name_tags_and_columns() -> None:
+    filters = ListFilter(("a=1",), ("b=2",), {"price": 20}, {"price": 5, "year": 1990}, "weekend")
+    assert filters.tags == ("a=1", "b=2")
+    assert filters.columns == ("price", "year")
+    assert not ListFilter()
+
+
+@given(COURSES.map(possible), NOWS)
+def test_a_feed_comes_back_as_it_was(course: list[Event], at: datetime | None) -> None:
+    for feed in state_of(course, at).feeds.values():
+        assert Feed.from_json(json.loads(json.dumps(feed.to_json())), at) == feed
+
+
+def test_presses_are_told_apart_by_whether_they_end() -> None:
+    plain = State(presses={"a=1": 2})
+    assert plain.lasting_presses == {"a=1": 2}
+    assert plain.passing_steps("a=1") == 0
+    ends = (Ending("press", "a=1", 3, TIME), Ending("press", "a=1", -1, TIME))
+    hidden = Ending("hide", "a=1", 0, TIME)
+    state = State(presses={"a=1": 4}, ends=(*ends, hidden), lasting={"a=1": 2})
+    assert state.lasting_presses == {"a=1": 2}
+    assert state.passing_steps("a=1") == 2
+    assert state.current == Feed({"a=1": 4}, ends=ends, lasting={"a=1": 2})
+
+
+END = "2030-01-01T00:00:00+00:00"
+
+
+class TestCheck:
+    @pytest.mark.parametrize(
+        ("event", "found"),
+        [
+            (Event("dance"), "'dance'"),
+            (Event("view"), "'view'"),
+            (Event("view", {"item": ["a"]}), "'view'"),
+            (Event("press"), "tag"),
+            (Event("press", {"presses": {}}), "tag"),
+            (Event("press", {"presses": {"tag=a": 1.5}}), "tag=a .* 1.5"),
+            (Event("press", {"presses": {"tag=a": True}}), "tag=a .* True"),
+            (Event("press", {"presses": {"tag=a": 0}}), "tag=a .* 0"),
+            (Event("press", {"presses": {f"tag=a{n}": 1 for n in range(21)}}), "20 tags.* 21"),
+            (Event("vary", {"variety": 1.5}), "variety .* 1.5"),
+            (Event("vary", {"variety": float("nan")}), "variety .* nan"),
+            (Event("vary", {"variety": "much"}), "variety .* 'much'"),
+            (Event("vary"), "variety .* None"),
+            (Event("balance", {"balance": True}), "balance .* True"),
+            (Event("about"), "about"),
+            (Event("about", {"about": "age=young"}), "about"),
+            (Event("about", {"about": [7]}), "7"),
+            (Event("about", {"about": ["a=b"] * 201}), "200 .* 201"),
+        ],
+    )
+    def test_an_invalid_event_is_refused_with_what_was_found(
+        self, event: Event, found: str
+    ) -> None:
+        with pytest.raises(ParameterError, match=found):
+            check(State(), event)
+
+    @pytest.mark.parametrize("strength", [0, float("nan"), float("inf"), "1", True, None, -2e9])
+    def test_an_impossible_strength_is_refused(self, strength: Any) -> None:
+        with pytest.raises(ParameterError, match="strength of a view must be a number other than"):
+            check(State(), Event("view", {"item": "a", "strength": strength}))
+
+    def test_items_that_are_not_there_are_named(self) -> None:
+        with pytest.raises(NotInHistoryError) as removed:
+            check(state_of([Event("hide", {"item": "a"})]), Event("remove", {"item": "a"}))
+        with pytest.raises(NotHiddenError) as shown:
+            check(state_of([view("a")]), Event("unhide", {"item": "a"}))
+        assert removed.value.item_id == shown.value.item_id == "a"
+
+    def test_a_tag_is_written_as_feature_and_value(self) -> None:
+        with pytest.raises(MalformedTagError) as raised:
+            check(State(), Event("press", {"presses": {"Ghent": 1}}))
+        assert raised.value.tag == "Ghent"
+
+    def test_presses_out_of_range_are_named(self) -> None:
+        state = state_of([press(a=3)])
+        check(state, press(a=2))
+        check(state, press(a=-8))
+        for steps, net in ((3, 6), (-9, -6)):
+            with pytest.raises(PressRangeError) as raised:
+                check(state, press(a=steps))
+            assert str(raised.value.tag) == "tag=a"
+            assert (raised.value.presses, raised.value.limit) == (net, 5)
+
+    def test_presses_that_are_taken_back_do_not_count_as_tags(self) -> None:
+        old = press(**{f"old{n}": 1 for n in range(15)})
+        moved = press(**{f"old{n}": -1 for n in range(15)}, **{f"new{n}": 1 for n in range(20)})
+        check(state_of([old]), moved)
+        with pytest.raises(ParameterError, match=r"20 tags.* 35"):
+            check(State(), moved)
+
+    def test_what_can_happen_passes(self) -> None:
+        feed = Event("make_feed", {"feed": "kids"})
+        state = state_of([view("a"), feed, Event("hide", {"item": "b"}), Event("undo")])
+        data: dict[str, dict[str, Any]] = {
+            "view": {"item": 1},
+            "remove": {"item": "a"},
+            "press": {"presses": {"tag=a": -5}},
+            "hide": {"item": "c"},
+            "vary": {"variety": 0.5},
+            "balance": {"balance": 0},
+            "about": {"about": []},
+            "filter": {"filters": {"only": ["tag=a"], "at_most": {"price": 20}, "when": "week"}},
+            "make_feed": {"feed": "Friday night"},
+            "switch_feed": {"feed": ""},
+            "rename_feed": {"feed": "kids", "name": "KIDS"},
+            "drop_feed": {"feed": "kids"},
+            "profiling": {"on": False, "order": "newest"},
+            "several": {"actions": [["press", {"presses": {"tag=a": 5}}]]},
+            "import": {"state": Draft().to_json()},
+        }
+        for kind in KINDS:
+            if kind != "unhide":
+                check(state, Event(kind, data.get(kind, {})))
+
+
+def large_state(**given: Any) -> dict[str, Any]:
+    """Return the state of an import, as it is stored, with something replaced."""
+    found = {**Draft().to_json(), **given}
+    return {**found, "feeds": [[name, read_feed(feed)] for name, feed in found["feeds"]]}
+
+
+LARGE: dict[str, dict[str, Any]] = {
+    "viewed items": {"history": [[f"i{n}", 1.0] for n in range(LIMITS["viewed items"] + 1)]},
+    "hidden items": {"hidden": [[n, None] for n in range(LIMITS["hidden items"] + 1)]},
+    "hidden tags": {"hidden_tags": [[f"a={n}", None] for n in range(LIMITS["hidden tags"] + 1)]},
+    "pressed tags": {
+        "feeds": [
+            ["", {"presses": {f"a={n}": 1 for n in range(LIMITS["pressed tags"] // 2)}}],
+            ["x", {"presses": {f"a={n}": 1 for n in range(LIMITS["pressed tags"] // 2 + 1)}}],
+        ]
+    },
+    "things that end by themselves": {
+        "feeds": [["", {"passing": [[f"a={n}", 1, END] for n in range(200)]}]],
+        "hidden": [["i1", END]],
+    },
+    "feeds": {"feeds": [["", {}], *([f"x{n}", {}] for n in range(LIMITS["feeds"] + 1))]},
+}
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+def test_an_import_of_too_much_is_refused_with_its_number(kind: str) -> None:
+    limit = LIMITS[kind]
+    with pytest.raises(StateLimitError, match=f"{limit + 1:,} {kind} .* most {limit:,} ") as raised:
+        check(State(), Event("import", {"state": large_state(**LARGE[kind])}))
+    assert raised.value.n == limit + 1
+
+
+def test_actions_lead_to_no_more_than_an_import_can_bring() -> None:
+    hidden = State(hidden=tuple(range(LIMITS["hidden items"])))
+    tags = State(hidden_tags=tuple(f"a={n}" for n in range(LIMITS["hidden tags"])))
+    seen = State(history=tuple(range(LIMITS["viewed items"])))
+    many = {f"a={n}": 1 for n in range(LIMITS["pressed tags"])}
+    pressed = State(presses=many)
+    for state, event in (
+        (hidden, Event("hide", {"item": "new"})),
+        (tags, Event("hide", {"tag": "b=new"})),
+        (seen, Event("view", {"item": "new"})),
+        (pressed, Event("press", {"presses": {"b=new": 1}})),
+        (pressed, Event("make_feed", {"feed": "copy"})),
+        (State(), Event("make_feed", {"feed": "x", "copy": {"presses": {**many, "b=new": 1}}})),
+    ):
+        with pytest.raises(StateLimitError):
+            check(state, event)
+    check(hidden, Event("hide", {"item": 5}))
+    check(seen, Event("view", {"item": 5}))
+    check(pressed, Event("press", {"presses": {"a=5": 1}}))
+    more = State(hidden=tuple(range(2 * LIMITS["hidden items"])))
+    check(more, Event("view", {"item": "new"}))
+
+
+BRUSSELS = ZoneInfo("Europe/Brussels")
+
+
+@pytest.mark.parametrize(
+    ("now", "today", "week"),
+    [
+        # Half an hour before midnight in Brussels, in winter and in summer.
+        ("2026-11-16T22:30+00:00", "2026-11-16T23:00", "2026-11-23T23:00"),
+        ("2026-07-01T21:30+00:00", "2026-07-01T22:00", "2026-07-08T22:00"),
+        # The clock goes back on 25 October: the week is an hour longer.
+        ("2026-10-20T12:00+00:00", "2026-10-20T22:00", "2026-10-27T23:00"),
+    ],
+)
+def test_a_day_ends_at_midnight_at_the_site(now: str, today: str, week: str) -> None:
+    at = datetime.fromisoformat(now)
+    assert ending("today", BRUSSELS, now=at) == {"until": f"{today}:00+00:00"}
+    assert ending("week", BRUSSELS, now=at) == {"until": f"{week}:00+00:00"}
+    assert ending("always", BRUSSELS, now=at) == {}
+
+
+@given(
+    st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)), st.sampled_from([UTC, BRUSSELS, None])
+)
+def test_what_lasts_ends_later_and_a_week_lasts_a_week(at: datetime, zone: Any) -> None:
+    now = at.replace(tzinfo=UTC)
+    until = {lasts: read_time(ending(lasts, zone, now=now)["until"]) for lasts in ("today", "week")}
+    assert now < until["today"] <= now + timedelta(hours=25)
+    assert now + timedelta(days=7) - timedelta(hours=1) <= until["week"]
+    for each in until.values():
+        assert each.astimezone(zone).time().isoformat() in ("00:00:00", "01:00:00")
+
+
+def test_the_present_is_the_default() -> None:
+    assert read_time(ending("today")["until"]) > datetime.now(UTC)
+    with pytest.raises(ParameterError, match="'for ever'"):
+        ending("for ever")
+
+
+def test_times_are_stored_in_utc() -> None:
+    at = datetime(2026, 5, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    assert time_text(at) == "2026-05-01T10:00:00+00:00"
+    assert read_time(time_text(at)) == at
+    for text in ("2026-05-01T10:00:00", "tomorrow", 7, None, ""):
+        with pytest.raises(ParameterError, match="until"):
+            read_time(text)
+
+
+def test_the_parts_of_one_action_are_itself() -> None:
+    undo = Event("undo")
+    assert parts_of(undo) == [undo]
+    assert parts_of(Event("several", {"actions": [["vary", {"variety": 1}]]})) == [
+        Event("vary", {"variety": 1})
+    ]
