@@ -959,33 +959,10 @@ def export_of(
     stored = store.export(person_id) if person_id else None
     export = Export(
         person_id=person_id or "",
-<<<<<<< HEAD
-        created_at=kept.created_at if kept else None,
-        state=Person.from_state(person_id or "", state, catalogue),
-        shares=[Link.model_validate(share) for share in kept.shares] if kept else [],
-        events=[],
-    )
-    hidden: dict[str, IncEx | bool] = {"person_id": True, "state": {"person_id"}}
-    head = export.model_dump_json(exclude=None if with_id else hidden)
-    pages = store.event_pages(person_id or "", until=state.n_events)
-    return _with_events(head, pages)
-
-
-def _with_events(head: str, pages: Iterable[list[StoredEvent]]) -> Iterator[str]:
-    """Yield JSON: actions are put into the empty list that ends the head."""
-    yield head.removesuffix("]}")
-    separator = "\n"
-    for page in pages:
-        texts = (ExportedEvent.from_event(event).model_dump_json() for event in page)
-        yield separator + ",\n".join(texts)
-        separator = ",\n"
-    yield "\n]}\n"
-=======
         created_at=stored.created_at if stored else None,
-        state=Person.of(person_id or "", stored.state if stored else State(), catalogue),
+        state=Person.from_state(person_id or "", stored.state if stored else State(), catalogue),
         shares=[Link.model_validate(share) for share in stored.shares] if stored else [],
-        events=[ExportedEvent.of(event) for event in stored.events] if stored else [],
+        events=[ExportedEvent.from_event(event) for event in stored.events] if stored else [],
     )
     hidden: dict[str, IncEx | bool] = {"person_id": True, "state": {"person_id"}}
     return export.model_dump_json(exclude=None if with_id else hidden)
->>>>>>> c9811cb (One store: a row a person with the state as JSON and a version, events beside it; state.py, store.py, database.py in place of people/ and database/)
