@@ -63,15 +63,3 @@ def test_scores_and_what_was_viewed_are_products() -> None:
     assert_allclose(scores, A @ D.T.toarray(), atol=1e-12)
     _kernels.add_sparse_rows(*csr_parts(H), *csr_parts(R), viewed)
     assert_allclose(viewed, (H @ R).toarray(), atol=1e-12)
-
-
-def test_entries_of_wanted_columns_are_picked() -> None:
-    R, H = sparse(7, (15, 15)), sparse(8, (5, 15))
-    slots = np.random.default_rng(9).permuted(np.tile(np.arange(15), (5, 1)), axis=1)[:, :4]
-    slots[0, 3] = -1
-    found = np.empty((3, H.nnz * 15), np.int64)
-    n = _kernels.pick_entries(H.indptr, H.indices, R.indptr, R.indices, slots, 15, found)
-    at, slot, entry = found[:, :n]
-    total = np.bincount(slot, H.data[at] * R.data[entry], minlength=20).reshape(5, 4)
-    wanted = np.take_along_axis((H @ R).toarray(), np.maximum(slots, 0), axis=1) * (slots >= 0)
-    assert_allclose(total, wanted, atol=1e-12)

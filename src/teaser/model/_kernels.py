@@ -144,50 +144,8 @@ def _add_sparse_rows(
                 row[columns[e]] += weight * entries[e]
 
 
-def _pick_entries(
-    indptr: Array,
-    indices: Array,
-    rows_from: Array,
-    columns: Array,
-    slots: Array,
-    n_columns: int,
-    found: Array,
-) -> int:
-    """Return how many entries of sparse rows lie in wanted columns, and write where.
-
-    Parameters
-    ----------
-    indptr, indices
-        Which rows of the matrix each user names.
-    rows_from, columns
-        The arrays of the matrix.
-    slots
-        The wanted columns of each user (users x k), -1 where there is none.
-    found
-        Three rows: the place of the naming entry, the slot (of all users), the place in the
-        matrix; at least as long as there are entries.
-    """
-    width = slots.shape[1]
-    slot = np.full(n_columns, -1, np.int64)
-    n = 0
-    for u in range(indptr.size - 1):
-        for k in range(width):
-            if 0 <= slots[u, k] < n_columns:
-                slot[slots[u, k]] = u * width + k
-        for at in range(indptr[u], indptr[u + 1]):
-            for e in range(rows_from[indices[at]], rows_from[indices[at] + 1]):
-                if slot[columns[e]] >= 0:
-                    found[0, n], found[1, n], found[2, n] = at, slot[columns[e]], e
-                    n += 1
-        for k in range(width):
-            if 0 <= slots[u, k] < n_columns:
-                slot[slots[u, k]] = -1
-    return n
-
-
 add_rows = compiled(_add_rows, reorder=True)
 add_counts = compiled(_add_counts)
 nearest = compiled(_nearest)
 dot_rows = compiled(_dot_rows, reorder=True)
 add_sparse_rows = compiled(_add_sparse_rows)
-pick_entries: Callable[..., int] = compiled(_pick_entries)

@@ -240,7 +240,8 @@ class ProductGram:
     def diagonal(self) -> Array:
         """Return diag(G) = the column sums of X squared."""
         squares = np.square(self.X.data.astype(np.float64))
-        return np.bincount(self.X.indices, squares, minlength=self.n_items).astype(self.dtype)
+        counts: Array = np.bincount(self.X.indices, squares, minlength=self.n_items)
+        return counts.astype(self.dtype)
 
 
 class ContentGram:

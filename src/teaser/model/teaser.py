@@ -360,8 +360,7 @@ class Teaser(EncoderModel):
         n_tags = dataset.n_tags + 1 + expected_groups(self.discovered, dataset)
         size = FitSize(n_tags, np.dtype(self.dtype), self.solver, self.content_weight > 0)
         if isinstance(dataset.X, Interactions):
-            power = self._weights.user_power
-            found = estimate_partitions(X, gram, size, tol=self.tol, user_power=power)
+            found = estimate_partitions(X, gram, size, tol=self.tol)
         else:
             found = estimate(X, gram, size, tol=self.tol)
         if self.discovered is not None:
