@@ -11,8 +11,8 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from teaser.cli.output import VisibleConsole
 from teaser.console import (
-    VisibleConsole,
     VisibleFormatter,
     visible,
     visible_json,

@@ -17,7 +17,7 @@ ORDER = [
     "parameters", "frame",
     "data", "profile", "explain", "transparency", "recommend", "model",
     "extensions", "baselines", "testing", "steer", "words",
-    "app", "evaluate", "bridges", "cli",
+    "app", "evaluate", "bridges", "cli", "_command",
 ]  # fmt: skip
 FREE = {"_version", "__init__", "__main__"}
 

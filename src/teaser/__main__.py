@@ -1,5 +1,5 @@
 """Run the command line with `python -m teaser`."""
 
-from teaser.cli.main import main
+from teaser._command import main
 
 main()

@@ -1,4 +1,4 @@
-r"""A console that shows the control characters of texts, and never sends them to the terminal.
+r"""Texts with their control characters written out, for terminals and logs.
 
 Titles, ids and names of tags come from data. A terminal would obey an escape sequence in them: set
 its title, hide lines, answer as if the person had typed. Here ESC is shown as `\x1b`, and so are
@@ -7,15 +7,11 @@ the other control characters and those that change the direction of writing.
 
 import logging
 import re
-from collections.abc import Iterable
 from typing import Any
-
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
 
 # C0 but for tab and line feed, DEL, C1; marks that embed, override or isolate a direction; line
 # and paragraph separators.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
@@ -26,7 +22,7 @@ def visible(text: str) -> str:
     >>> print(visible("red: \x1b[31m"))
     red: \x1b[31m
     """
-    return _CONTROL.sub(lambda found: _written(found[0], short=True), text)
+    return CONTROL.sub(lambda found: _written(found[0], short=True), text)
 
 
 def visible_line(text: str) -> str:
@@ -42,27 +38,12 @@ def visible_line(text: str) -> str:
 
 def visible_json(text: str) -> str:
     """Return JSON in which its texts have no control character; it means the same."""
-    return _CONTROL.sub(lambda found: _written(found[0], short=False), text)
+    return CONTROL.sub(lambda found: _written(found[0], short=False), text)
 
 
 def _written(letter: str, *, short: bool) -> str:
     code = ord(letter)
     return f"\\x{code:02x}" if short and code < 0x100 else f"\\u{code:04x}"
-
-
-class VisibleConsole(Console):
-    """A console of rich whose texts have no control characters; its own styles stay."""
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """Yield the pieces of what is printed, each with its control characters written out."""
-        for piece in super().render(renderable, options):
-            # Those of rich itself, which move the cursor of a progress bar.
-            if piece.control or _CONTROL.search(piece.text) is None:
-                yield piece
-            else:
-                yield Segment(visible(piece.text), piece.style)
 
 
 class VisibleFormatter(logging.Formatter):

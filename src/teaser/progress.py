@@ -9,13 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
+from importlib.util import find_spec
 from typing import Any, Protocol
 
-from rich.console import Console
-from rich.markup import escape as escape_markup
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-from teaser.console import VisibleConsole
+from teaser.console import visible_line
 
 # What is being done, and the share of the work that is done.
 Update = Callable[[str, float], None]
@@ -33,9 +30,7 @@ class _Handle(Protocol):
 
 
 @contextmanager
-def progress_bar(
-    first: str, *, show: bool = True, console: Console | None = None
-) -> Iterator[Update]:
+def progress_bar(first: str, *, show: bool = True, console: Any = None) -> Iterator[Update]:
     """Show a bar that says what is being done.
 
     Yields a function of what is being done and the share of the work that is done, 0 to 1.
@@ -47,19 +42,20 @@ def progress_bar(
     show
         False shows nothing; the function can be called all the same.
     console
-        Where a terminal's bar is drawn; stderr when not given.
+        A console of rich for a terminal's bar; stderr when not given.
     """
     if not show:
         yield _ignore
-        return
-    shell = notebook_shell()
-    console = console or VisibleConsole(stderr=True)
-    if shell is not None:
+    elif notebook_shell() is not None:
         yield from _in_notebook(first)
-    elif console.is_terminal:
+    elif (console.is_terminal if console is not None else sys.stderr.isatty()) and _has_rich():
         yield from _in_terminal(first, console)
     else:
-        yield from _in_log(console)
+        yield from _in_log()
+
+
+def _has_rich() -> bool:
+    return find_spec("rich") is not None
 
 
 def notebook_shell() -> Any:
@@ -109,24 +105,32 @@ def _in_notebook(first: str) -> Iterator[Update]:
         handle.update({"text/html": html, "text/plain": said}, raw=True)
 
 
-def _in_terminal(first: str, console: Console) -> Iterator[Update]:
+def _in_terminal(first: str, console: Any) -> Iterator[Update]:
+    # Installed with the command line.
+    from rich.console import Console
+    from rich.markup import escape as escape_markup
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    shown = console or Console(stderr=True)
+    with Progress(*columns, console=shown, transient=True) as bar:
         task = bar.add_task(escape_markup(first), total=None)
 
         def update(doing: str, done: float) -> None:
-            bar.update(task, description=escape_markup(doing), total=1.0, completed=done)
+            bar.update(
+                task, description=escape_markup(visible_line(doing)), total=1.0, completed=done
+            )
 
         yield update
 
 
-def _in_log(console: Console) -> Iterator[Update]:
+def _in_log() -> Iterator[Update]:
     written = 0.0
 
     def update(doing: str, done: float) -> None:
         nonlocal written
         if done >= written:
-            console.print(f"{100 * done:3.0f} % {doing}", markup=False, highlight=False)
+            sys.stderr.write(f"{100 * done:3.0f} % {visible_line(doing)}\n")
             written = done + STRIDE
 
     yield update

@@ -24,10 +24,6 @@ def in_terminal() -> Console:
     return Console(file=io.StringIO(), force_terminal=True, width=80)
 
 
-def in_log() -> Console:
-    return Console(file=io.StringIO(), force_terminal=False, width=200)
-
-
 def written(console: Console) -> str:
     file = console.file
     assert isinstance(file, io.StringIO)
@@ -43,12 +39,11 @@ def test_a_terminal_shows_a_bar_and_clears_it() -> None:
     assert written(console).endswith("\x1b[2K")  # the line is erased
 
 
-def test_a_log_has_a_line_for_each_tenth_of_the_work() -> None:
-    console = in_log()
-    with progress_bar("preparing", console=console) as update:
+def test_a_log_has_a_line_for_each_tenth_of_the_work(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("preparing") as update:
         for n in range(1000):
             update(f"step {n}", n / 1000)
-    lines = written(console).splitlines()
+    lines = capsys.readouterr().err.splitlines()
     assert lines[:2] == ["  0 % step 0", " 10 % step 100"]
     assert len(lines) == 10
 

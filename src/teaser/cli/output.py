@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from teaser.console import VisibleConsole, visible_json
+from teaser.console import CONTROL, visible, visible_json
 from teaser.data.dataset import Dataset
 from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError, counted
@@ -42,6 +43,21 @@ from teaser.steer.similarity import Similar
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
 _HALF = 10
+
+
+class VisibleConsole(Console):
+    """A console of rich whose texts have no control characters; its own styles stay."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the pieces of what is printed, each with its control characters written out."""
+        for piece in super().render(renderable, options):
+            # Those of rich itself, which move the cursor of a progress bar.
+            if piece.control or CONTROL.search(piece.text) is None:
+                yield piece
+            else:
+                yield Segment(visible(piece.text), piece.style)
 
 
 out = VisibleConsole()
