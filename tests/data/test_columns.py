@@ -204,7 +204,7 @@ class TestRatings:
     def test_the_upper_third_is_proposed(self, cells: Any, rule: str) -> None:
         (said,) = notes({"rating": cells})
         assert said.endswith(f'give --positive "{rule}" (positive={rule!r})')
-        assert Conditions.of(rule) is not None
+        assert Conditions.coerce(rule) is not None
 
     @pytest.mark.parametrize(
         ("name", "cells"),

@@ -161,9 +161,9 @@ def test_a_rule_is_a_text_or_none() -> None:
     wrong: list[Any] = [4, ["rating >= 4"], True]
     for rule in wrong:
         with pytest.raises(ParameterError, match="must be a text such as"):
-            Conditions.of(rule)
-    assert Conditions.of(None) is None
-    assert Conditions.of("a > 1") == Conditions.of(Conditions.parse("a>1"))
+            Conditions.coerce(rule)
+    assert Conditions.coerce(None) is None
+    assert Conditions.coerce("a > 1") == Conditions.coerce(Conditions.parse("a>1"))
 
 
 @given(

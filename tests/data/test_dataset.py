@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser, artifact
-from teaser.data.matrix import Ids, binary_matrix, fixed, pack, unpack
+from teaser.data.matrix import Ids, binary_matrix, pack, read_only, unpack
 from teaser.data.reading import Refusal, Table
 from teaser.data.rules import Category, ListOf, Number, Rules
 from teaser.data.tags import Tag
@@ -725,7 +725,7 @@ MATRIX = binary_matrix(pl.Series([0, 2, 0]), pl.Series([3, 1, 0]), (3, 4))
 
 
 def test_a_fixed_matrix_takes_no_entries_old_or_new() -> None:
-    matrix = fixed(MATRIX.copy())
+    matrix = read_only(MATRIX.copy())
     before = matrix.toarray()
     for row in range(3):
         with pytest.raises(ValueError, match="read-only"):

@@ -26,8 +26,8 @@ from teaser.data.interactions import (
     as_seconds,
     check_interactions,
     check_items,
+    checked_times,
     doubtful_ids,
-    fixed_times,
     time_span,
 )
 from teaser.errors import DataError, ParameterError, TableError
@@ -300,14 +300,14 @@ class TestRule:
                 Strength(*wrong).check()
 
     def test_a_time_alone_leaves_strengths_at_one(self) -> None:
-        rule = Strength.of(None, "once", "t", None)
+        rule = Strength.from_options(None, "once", "t", None)
         assert rule == Strength(time="t")
         assert rule is not None
         assert rule.is_one
         assert not Strength(time="t", counts="log").is_one
         with pytest.raises(ParameterError, match="no effect without a half-life"):
-            rule.decays()
-        assert Strength(time="t", half_life=3.0).decays().half_life == 3
+            rule.for_partitions()
+        assert Strength(time="t", half_life=3.0).for_partitions().half_life == 3
 
 
 class TestRows:
@@ -632,7 +632,7 @@ def test_those_of_users_without_a_choice_are_told(rated: Dataset) -> None:
 @pytest.mark.parametrize("times", [[1.0], [[1.0, 2.0]], []])
 def test_there_is_one_for_each_interaction(times: list[float]) -> None:
     with pytest.raises(DataError, match="There are 2 interactions and"):
-        fixed_times(np.array(times), 2)
+        checked_times(np.array(times), 2)
 
 
 def test_the_span_is_told_in_days() -> None:

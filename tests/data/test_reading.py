@@ -24,11 +24,11 @@ from teaser.data.reading import (
     Layout,
     Table,
     as_delimiter,
-    as_long,
     check_wide,
     decode_entities,
     find_long,
     guess_delimiter,
+    long_columns,
     named_errors,
     need_columns,
     quoted_field,
@@ -760,13 +760,13 @@ LONG_TABLE_ROWS = pl.DataFrame(
 
 class TestNames:
     def test_they_are_given_as_a_text_or_a_list(self) -> None:
-        assert as_long("id, property,value") == ("id", "property", "value")
-        assert as_long(["id", "tag"]) == ("id", "tag")
+        assert long_columns("id, property,value") == ("id", "property", "value")
+        assert long_columns(["id", "tag"]) == ("id", "tag")
 
     @pytest.mark.parametrize("wrong", ["id", "a,b,c,d", ["a", "a"], "a,,b", ["a", 3]])
     def test_there_are_two_or_three(self, wrong: Any) -> None:
         with pytest.raises(ParameterError, match=r"long must name .*--long item_id,property"):
-            as_long(wrong)
+            long_columns(wrong)
 
 
 class TestWide:

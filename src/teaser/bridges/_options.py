@@ -52,7 +52,7 @@ class GivenOptions(BaseModel):
     def columns(self) -> list[str]:
         """Return the columns that the interactions are read from, beside user and item."""
         options: Any = self
-        rules = [Conditions.of(rule) for rule in (options.positive, options.negative)]
+        rules = [Conditions.coerce(rule) for rule in (options.positive, options.negative)]
         compared = [name for rule in rules if rule is not None for name in rule.columns]
         named = [*compared, options.strength, options.time]
         return [name for name in dict.fromkeys(named) if name is not None]
@@ -71,7 +71,7 @@ class GivenOptions(BaseModel):
         options: Any = self
         positive, negative = (_rule(r, rows) for r in (options.positive, options.negative))
         dated = options.time in rows.columns
-        strength = Strength.of(
+        strength = Strength.from_options(
             options.strength if options.strength in rows.columns else None,
             options.counts,
             options.time if dated else None,
@@ -127,7 +127,7 @@ def as_column(values: Any) -> pl.Series:
 
 def _rule(given: str | None, rows: pl.DataFrame) -> Conditions | None:
     """Return a rule, or None if a table has not all of its columns."""
-    rule = Conditions.of(given)
+    rule = Conditions.coerce(given)
     if rule is None or not set(rule.columns) <= set(rows.columns):
         return None
     return rule

@@ -78,7 +78,7 @@ def find_id_columns(
     TableError
         If a column is missing; the message names the likely one, and the option to give.
     """
-    interactions, items, users = _told_together(interactions, items, users)
+    interactions, items, users = _with_shared_advice(interactions, items, users)
     if user is None and item is None:
         _check_order(interactions, items)
     found_user = _find_user(interactions, user)
@@ -97,17 +97,17 @@ def find_id_columns(
     return IdColumns(found_user, found_item, found_items_id, found_users_id, _noted(new))
 
 
-def _told_together(
+def _with_shared_advice(
     interactions: Table, items: Table | None, users: Table | None
 ) -> tuple[Table, Table | None, Table | None]:
     """Return the tables; one without a header says what to do about all that have none."""
     every = [t for t in (interactions, items, users) if t is not None and t.headless]
     advice = " ".join(table.headless for table in every)
 
-    def told(table: Table | None) -> Table | None:
+    def log_notes(table: Table | None) -> Table | None:
         return replace(table, headless=advice) if table is not None and table.headless else table
 
-    return told(interactions) or interactions, told(items), told(users)
+    return log_notes(interactions) or interactions, log_notes(items), log_notes(users)
 
 
 def _check_order(interactions: Table, items: Table | None) -> None:

@@ -127,7 +127,7 @@ class Conditions:
         return cls(tuple(_parse_term(part, text) for part in _split(text)))
 
     @classmethod
-    def of(cls, given: "str | Conditions | None") -> "Conditions | None":
+    def coerce(cls, given: "str | Conditions | None") -> "Conditions | None":
         """Return conditions that are given as text or as they are; None stays None."""
         if isinstance(given, str):
             return cls.parse(given)

@@ -20,23 +20,23 @@ from teaser.data.interactions import (
     ReadReport,
     Strength,
     check_interactions,
+    checked_disliked,
+    checked_times,
     disliked_line,
     disliked_matrix,
     doubtful_ids,
-    entries_of,
-    fixed_disliked,
-    fixed_times,
+    entries_in_rows,
     interaction_matrix,
     interaction_times,
     time_span,
 )
-from teaser.data.matrix import Ids, ItemId, fixed, pack, saved_ids, unpack
+from teaser.data.matrix import Ids, ItemId, pack, read_only, saved_ids, unpack
 from teaser.data.metadata import (
     UserFeatures,
     count_items,
     describe_items,
     describe_user_features,
-    told,
+    log_notes,
 )
 from teaser.data.partitions import Interactions, Partitions, Run
 from teaser.data.reading import Refusal, Table, named_errors, read, read_each, tidy
@@ -103,16 +103,16 @@ class Dataset:
 
     def __post_init__(self) -> None:
         for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
-            object.__setattr__(self, name, fixed(getattr(self, name)))
+            object.__setattr__(self, name, read_only(getattr(self, name)))
         if self.disliked is not None:
-            object.__setattr__(self, "disliked", fixed_disliked(self.disliked, self.X))
+            object.__setattr__(self, "disliked", checked_disliked(self.disliked, self.X))
         if self.user_features is not None and self.user_features.Q.shape[0] != self.n_users:
             raise DataError(
                 f"There are {self.n_users:,} users and {self.user_features.Q.shape[0]:,} rows of "
                 "user features. Select both: user_features=dataset.user_features.at(rows)."
             )
         if self.times is not None:
-            object.__setattr__(self, "times", fixed_times(self.times, int(self.X.nnz)))
+            object.__setattr__(self, "times", checked_times(self.times, int(self.X.nnz)))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A copy is as immutable as what it is a copy of; counts are made again when asked for.
@@ -187,7 +187,7 @@ class Dataset:
         """
         if users is None and user_rules is not None:
             raise ParameterError("user_rules have no meaning without a table of users.")
-        how = Strength.of(strength, counts, time, half_life)
+        how = Strength.from_options(strength, counts, time, half_life)
         named = {"user": user, "item": item, "items_id": items_id, "users_id": users_id}
         tables = read_tables(interactions, items, users, encoding=encoding, **named)
         return cls(**assemble(tables, how, (positive, negative), rules, user_rules))
@@ -226,12 +226,12 @@ class Dataset:
         run
             Where partitions are read: `Cluster.run`, or on this machine when not given.
         """
-        how = Strength.of(strength, counts, time, half_life)
-        how = None if how is None else how.decays()
+        how = Strength.from_options(strength, counts, time, half_life)
+        how = None if how is None else how.for_partitions()
         raw = None if items is None else read(items, what="items", encoding=encoding)
         parts = Partitions.open(
             interactions, user=user, item=item, positive=positive, strength=how
-        ).dated(run)
+        ).with_newest_time(run)
         survey = parts.survey(run)
         key, notes = item, tuple[str, ...]()
         if raw is not None:
@@ -246,7 +246,7 @@ class Dataset:
             users=Ids(()),
             items=Ids(ids.to_list()),
             report=survey.report,
-            **described | {"notes": told(*notes, *described["notes"])},
+            **described | {"notes": log_notes(*notes, *described["notes"])},
         )
 
     @property
@@ -291,7 +291,7 @@ class Dataset:
             X=self.X[rows],
             users=Ids(self.users[i] for i in rows.tolist()),
             user_features=None if self.user_features is None else self.user_features.at(rows),
-            times=None if self.times is None else self.times[entries_of(self.X, rows)],
+            times=None if self.times is None else self.times[entries_in_rows(self.X, rows)],
             disliked=None if self.disliked is None else self.disliked[rows],
         )
 
@@ -484,7 +484,7 @@ def assemble(
     """
     found, rows = tables.ids, tables.interactions
     columns: dict[str, str] = {"user": found.user, "item": found.item}
-    positive, negative = map(Conditions.of, which)
+    positive, negative = map(Conditions.coerce, which)
     with named_errors(rows.name):
         pairs, report = check_interactions(
             rows.frame, **columns, positive=positive, strength=strength, negative=negative
@@ -512,7 +512,7 @@ def assemble(
         "report": report.with_refused(rows.refused),
         "user_features": user_features,
         "disliked": disliked,
-        "notes": told(*tables.notes, *doubtful, *unused, missed, *described["notes"]),
+        "notes": log_notes(*tables.notes, *doubtful, *unused, missed, *described["notes"]),
     }
 
 
@@ -559,7 +559,7 @@ def _from_saved(content: artifact.Content, origin: str) -> dict[str, Any]:
         raise ArtifactError(f"Its array {name!r} has numbers that are not finite.")
     tags = tags_from(tables["tags"])
     if "partitions" in s:
-        users, X = Ids(()), Interactions.of(s["partitions"], ids, arrays["X.counts"])
+        users, X = Ids(()), Interactions.from_settings(s["partitions"], ids, arrays["X.counts"])
     else:
         users = saved_ids(tables["users"]["user"], "users")
         X = unpack("X", arrays, (len(users), len(items)))
@@ -567,7 +567,7 @@ def _from_saved(content: artifact.Content, origin: str) -> dict[str, Any]:
     if "user_features" in s:
         user_tags = tags_from(tables["user_tags"])
         Q = unpack("Q", arrays, (len(users), len(user_tags)))
-        user_features = UserFeatures.of(s["user_features"], Q, user_tags)
+        user_features = UserFeatures.from_settings(s["user_features"], Q, user_tags)
     has_disliked = "disliked.indptr" in arrays
     return {
         "X": X,

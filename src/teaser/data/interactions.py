@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.condition import Conditions
-from teaser.data.matrix import ItemId, fixed, value_matrix
+from teaser.data.matrix import ItemId, read_only, value_matrix
 from teaser.data.reading import EARLIEST, EXAMPLES, Refusal, few, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
 
@@ -98,7 +98,7 @@ class Strength:
     newest: float | None = None
 
     @classmethod
-    def of(
+    def from_options(
         cls, column: str | None, counts: str, time: str | None, half_life: float | None
     ) -> Self | None:
         """Return the checked rule, or None if every interaction has strength 1."""
@@ -108,7 +108,7 @@ class Strength:
             rule = replace(rule, half_life=float(half_life))
         return None if rule == cls() else rule
 
-    def decays(self) -> "Strength":
+    def for_partitions(self) -> "Strength":
         """Return the rule, or raise `ParameterError` if its time is for no decay.
 
         Interactions in partitions keep no times, so that a time alone would have no effect.
@@ -160,7 +160,7 @@ class Strength:
         """Return the rule as plain values, which the constructor takes."""
         return asdict(self)
 
-    def at(self, newest: float) -> "Strength":
+    def with_newest(self, newest: float) -> "Strength":
         """Return the rule with the time that ages are counted from, in unix seconds."""
         if newest < EARLIEST:
             raise DataError(
@@ -169,14 +169,14 @@ class Strength:
             )
         return replace(self, newest=newest)
 
-    def aged(self, rows: pl.DataFrame) -> "Strength":
+    def with_newest_of(self, rows: pl.DataFrame) -> "Strength":
         """Return the rule with the newest time of these rows, unless it has one or needs none."""
         if self.time is None or self.newest is not None or rows.height == 0:
             return self
         times = rows["time"].drop_nulls().to_numpy()
         if not len(times):
             return self
-        dated = self.at(float(times.max()))
+        dated = self.with_newest(float(times.max()))
         return self if self.half_life is None else dated
 
     def read(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Problems]:
@@ -249,7 +249,7 @@ def check_interactions(
     """
     need_columns(frame, (user, item), "the interactions")
     check_id_columns(user, item)
-    rule = Conditions.of(positive)
+    rule = Conditions.coerce(positive)
     unique, report = take_pairs(
         frame, user=user, item=item, rule=rule, strength=strength, negative=negative
     )
@@ -287,7 +287,7 @@ def take_pairs(
     if strength is None:
         unique, zero = rows.unique(maintain_order=True), 0
     else:
-        strength = strength.aged(rows)
+        strength = strength.with_newest_of(rows)
         unique, zero = strength.merge(rows)
     report = ReadReport(
         rows=frame.height,
@@ -778,7 +778,7 @@ def _decay(age: Any, half_life: float) -> Any:
         return np.exp2(-age / DAY / half_life)
 
 
-def fixed_disliked(matrix: Any, X: sp.csr_array) -> sp.csr_array:
+def checked_disliked(matrix: Any, X: sp.csr_array) -> sp.csr_array:
     """Return disliked items as a read-only matrix that fits the interactions X."""
     rows = sp.csr_array(matrix, dtype=np.float32)
     rows.sort_indices()
@@ -789,7 +789,7 @@ def fixed_disliked(matrix: Any, X: sp.csr_array) -> sp.csr_array:
         )
     if not (np.isfinite(rows.data) & (rows.data < 0)).all():
         raise DataError("The strengths of disliked items must be finite numbers below 0.")
-    return fixed(rows)
+    return read_only(rows)
 
 
 def with_disliked(X: sp.csr_array, disliked: sp.csr_array | None) -> sp.csr_array:
@@ -808,7 +808,7 @@ def disliked_line(disliked: sp.csr_array) -> str:
     return f"{said}: each has a strength of {range_} in a history, and none in the fit"
 
 
-def fixed_times(times: NDArray[Any], n_interactions: int) -> NDArray[np.float64]:
+def checked_times(times: NDArray[Any], n_interactions: int) -> NDArray[np.float64]:
     """Return a read-only copy of the times, one for each interaction."""
     copy = np.array(times, np.float64)
     if copy.shape != (n_interactions,):
@@ -820,7 +820,7 @@ def fixed_times(times: NDArray[Any], n_interactions: int) -> NDArray[np.float64]
     return copy
 
 
-def entries_of(X: sp.csr_array, rows: NDArray[Any]) -> NDArray[np.int64]:
+def entries_in_rows(X: sp.csr_array, rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return the positions in `X.data` of the entries of some rows, in the order of the rows."""
     lengths = np.diff(X.indptr)[rows]
     begins = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(lengths) else lengths

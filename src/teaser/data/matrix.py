@@ -116,7 +116,7 @@ def value_matrix(
     return matrix
 
 
-def fixed(matrix: Any) -> sp.csr_array:
+def read_only(matrix: Any) -> sp.csr_array:
     """Return a matrix of the same arrays, which are made read-only."""
     out = ReadOnlyMatrix(matrix)
     for part in (out.data, out.indices, out.indptr):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from teaser.data.infer import address_warnings, infer_roles, infer_rules, need_rules
 from teaser.data.interactions import check_items
-from teaser.data.matrix import fixed
+from teaser.data.matrix import read_only
 from teaser.data.reading import EXAMPLES, Refusal, few, need_columns
 from teaser.data.rules import Rule, Rules, RulesLike, Text, as_rules
 from teaser.data.tags import Tag, TagReport, build_tags, no_tags, tag_warnings
@@ -80,7 +80,7 @@ def _bare(ids: pl.Series) -> pl.Series:
     return ids.cast(pl.String).str.strip_chars_start("0")
 
 
-def told(*notes: str | None) -> tuple[str, ...]:
+def log_notes(*notes: str | None) -> tuple[str, ...]:
     """Return the notes that there are, after logging them: warnings as such."""
     found = tuple(note for note in notes if note)
     for note in found:
@@ -189,7 +189,7 @@ class UserFeatures:
                 f"Q needs a column for each user tag: found {len(self.tags):,} user tags and "
                 f"{self.Q.shape[1]:,} columns."
             )
-        object.__setattr__(self, "Q", fixed(self.Q))
+        object.__setattr__(self, "Q", read_only(self.Q))
 
     def at(self, rows: Any) -> "UserFeatures":
         """Return the features of some of the users, by their positions."""
@@ -210,7 +210,9 @@ class UserFeatures:
         }
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], Q: sp.csr_array, tags: tuple[Tag, ...]) -> Self:
+    def from_settings(
+        cls, settings: Mapping[str, Any], Q: sp.csr_array, tags: tuple[Tag, ...]
+    ) -> Self:
         """Return the user features that `settings` described, with Q and the tags."""
         rules = Rules.from_dict(settings["rules"], origin="the rules of users")
         report = UserFeatureReport.from_dict(settings["report"])

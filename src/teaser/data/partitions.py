@@ -4,7 +4,7 @@ import importlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
@@ -45,9 +45,10 @@ from teaser.errors import DataError, MissingPackageError, ParameterError, TableE
 from teaser.files import MOST_SETTINGS, FileRefusedError, check_regular, read_bytes
 
 T = TypeVar("T")
-
-
-_RANGES = 64
+MANIFEST = "partitions.json"
+ROWS_PER_PART = 1_000_000
+_MOST_PARTS = 10_000
+_BATCH_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,11 @@ class PartSize:
     interactions: int
     bytes: int
 
-    @classmethod
-    def of(cls, report: ReadReport, source: Any) -> Self:
-        """Return the sizes of a part that was just read."""
-        return cls(report.rows, report.users, report.interactions, file_size(source))
+    def __str__(self) -> str:
+        return (
+            f"{self.rows:,} rows, {self.interactions:,} interactions of {self.users:,} users, "
+            f"{self.bytes:,} bytes"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +144,14 @@ class Reader:
         return PartSurvey(
             name=name,
             report=report,
-            size=PartSize.of(report, source),
+            size=_size(report, source),
             types=(str(pairs["user"].dtype), str(pairs["item"].dtype)),
             chosen=pairs.group_by("item", maintain_order=True).len("count"),
             user_hashes=np.sort(lengths["user"].hash(0).to_numpy()),
             squares=float((lengths["len"].cast(pl.Float64) ** 2).sum()),
         )
 
-    def user_of(self, user_hash: int, name: str, source: Any) -> int | str:
+    def user_with_hash(self, user_hash: int, name: str, source: Any) -> int | str:
         """Return the user of a part whose id has this hash."""
         users = self.pairs(name, source)[0]["user"]
         found: int | str = users.filter(users.hash(0) == user_hash)[0]
@@ -164,11 +166,11 @@ class Reader:
     ) -> tuple[pl.Series, sp.csr_array]:
         """Return the users of a part, and it as users x items; raise if it changed since."""
         pairs, report = self.pairs(name, source)
-        found = PartSize.of(report, source)
+        found = _size(report, source)
         if found != size:
             raise DataError(
-                f"{name} has changed since the data set was prepared: now {_counts(found)}, "
-                f"before {_counts(size)}. Prepare the data set again."
+                f"{name} has changed since the data set was prepared: now {found}, "
+                f"before {size}. Prepare the data set again."
             )
         pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
         users = pairs["user"].unique(maintain_order=True)
@@ -224,7 +226,7 @@ class Partitions:
             How strong an interaction is; 1 if not given.
         """
         check_id_columns(user, item)
-        reader = Reader(user, item, Conditions.of(positive), strength)
+        reader = Reader(user, item, Conditions.coerce(positive), strength)
         if hasattr(source, "to_delayed"):
             delayed = enumerate(np.ravel(source.to_delayed()))
             named = (Part(f"Partition {k} of the Dask collection", d) for k, d in delayed)
@@ -235,7 +237,7 @@ class Partitions:
             raise ParameterError("Give at least one partition, and each of them once.")
         return cls(parts, reader)
 
-    def dated(self, run: Run | None = None) -> "Partitions":
+    def with_newest_time(self, run: Run | None = None) -> "Partitions":
         """Return the parts with the newest time of all, which decay needs; this reads them once.
 
         Without a half-life nothing is read.
@@ -245,7 +247,7 @@ class Partitions:
             return self
         newest = max((run or run_here)(self.reader.newest, self.parts))
         # No row counts if there is none: the survey says so.
-        known = strength.at(newest) if newest > -np.inf else strength
+        known = strength.with_newest(newest) if newest > -np.inf else strength
         return replace(self, reader=replace(self.reader, strength=known))
 
     def survey(self, run: Run | None = None) -> Survey:
@@ -259,9 +261,19 @@ class Partitions:
         visit = run_here if run is None else run
         found: list[PartSurvey] = []
         chosen = pl.DataFrame()
-        for part in _checked_types(visit(self.reader.survey, self.parts)):
-            chosen = _added(chosen, part.chosen)
+        first: PartSurvey | None = None
+        for part in visit(self.reader.survey, self.parts):
             found.append(replace(part, chosen=part.chosen.clear()))
+            if not part.chosen.height:
+                continue
+            first = first or part
+            if part.types != first.types:
+                raise DataError(
+                    f"{part.name} has users and items as {' and '.join(part.types)}, {first.name} "
+                    f"as {' and '.join(first.types)}. Ids must have one type in all partitions."
+                )
+            both = pl.concat([chosen, part.chosen]) if chosen.height else part.chosen
+            chosen = both.group_by("item", maintain_order=True).agg(pl.col("count").sum())
         if not chosen.height:
             raise DataError(
                 f"No positive interaction is left in {len(self.parts)} partitions, such as "
@@ -269,7 +281,7 @@ class Partitions:
             )
         for one, other, user_hash in _shared_hashes(found):
             pair = [self.parts[one], self.parts[other]]
-            users = list(visit(partial(self.reader.user_of, user_hash), pair))
+            users = list(visit(partial(self.reader.user_with_hash, user_hash), pair))
             if users[0] == users[1]:
                 raise DataError(
                     f"User {users[0]!r} is in two partitions, {pair[0].name} and {pair[1].name}. "
@@ -359,9 +371,11 @@ class Interactions:
         }
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], ids: pl.Series, counts: NDArray[Any]) -> Self:
+    def from_settings(
+        cls, settings: Mapping[str, Any], ids: pl.Series, counts: NDArray[Any]
+    ) -> Self:
         """Return the interactions that `settings` described."""
-        rule, how = Conditions.of(settings["positive"]), settings["strength"]
+        rule, how = Conditions.coerce(settings["positive"]), settings["strength"]
         strength = None if how is None else Strength(**how)
         reader = Reader(settings["user"], settings["item"], rule, strength)
         parts = tuple(Part(source, source) for source in settings["parts"])
@@ -373,12 +387,15 @@ class Interactions:
     @property
     def indptr(self) -> NDArray[Any]:
         """Raise `DataError`: there is no whole matrix."""
-        raise _no_matrix()
+        raise DataError(
+            "This needs the interactions as one matrix, but they are in partitions. Use "
+            "Dataset.from_tables."
+        )
 
     indices = data = indptr
 
     def __getitem__(self, key: Any) -> Any:
-        raise _no_matrix()
+        return self.indptr
 
 
 def run_here(function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterator[T]:
@@ -389,66 +406,33 @@ def run_here(function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterat
         yield function(part.name, part.source)
 
 
-def _checked_types(surveys: Iterable[PartSurvey]) -> Iterator[PartSurvey]:
-    """Yield the surveys; raise `DataError` for ids of another type than in the first."""
-    first: PartSurvey | None = None
-    for part in surveys:
-        first = part if first is None and part.size.interactions else first
-        if first is not None and part.size.interactions and part.types != first.types:
-            raise DataError(
-                f"{part.name} has users and items as {' and '.join(part.types)}, {first.name} as "
-                f"{' and '.join(first.types)}. Ids must have one type in all partitions."
-            )
-        yield part
-
-
-def _added(chosen: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
-    """Return the sum of two tables of item counts, in order of appearance."""
-    if not more.height or not chosen.height:
-        return more if more.height else chosen
-    both = pl.concat([chosen, more])
-    return both.group_by("item", maintain_order=True).agg(pl.col("count").sum())
-
-
 def _shared_hashes(found: Sequence[PartSurvey]) -> Iterator[tuple[int, int, int]]:
-    """Find user hashes that are in two parts, one range at a time to bound the memory."""
-    edges = np.array([2**64 // _RANGES * k for k in range(1, _RANGES)], np.uint64)
-    cuts = [[0, *np.searchsorted(p.user_hashes, edges), len(p.user_hashes)] for p in found]
-    for k in range(_RANGES):
-        pieces = [p.user_hashes[cut[k] : cut[k + 1]] for p, cut in zip(found, cuts, strict=True)]
-        hashes = np.concatenate(pieces)
-        owner = np.repeat(np.arange(len(found)), [len(piece) for piece in pieces])
-        order = np.argsort(hashes, kind="stable")
-        for position in np.flatnonzero(np.diff(hashes[order]) == 0):
-            one, other = order[position], order[position + 1]
-            if owner[one] != owner[other]:
-                yield int(owner[one]), int(owner[other]), int(hashes[one])
+    """Yield two parts and a hash for each hash of a user that is in both."""
+    hashes = np.concatenate([part.user_hashes for part in found])
+    owner = np.repeat(np.arange(len(found)), [len(part.user_hashes) for part in found])
+    order = np.argsort(hashes, kind="stable")
+    for place in np.flatnonzero(np.diff(hashes[order]) == 0):
+        one, other = order[place], order[place + 1]
+        if owner[one] != owner[other]:
+            yield int(owner[one]), int(owner[other]), int(hashes[one])
 
 
 def _together(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
     """Return the sum of the reports; examples of refused rows name their part."""
-    reports = [part.report for part in found]
     refused: dict[str, Refusal] = {}
     for part in found:
-        for refusal in part.report.refused:
-            before = refused.get(refusal.reason, Refusal(refusal.reason, 0, ()))
-            examples = tuple(f"{part.name} {example}" for example in refusal.examples)
-            refused[refusal.reason] = Refusal(
-                refusal.reason,
-                before.count + refusal.count,
-                (before.examples + examples)[:EXAMPLES],
-            )
-    return ReadReport(
-        rows=sum(r.rows for r in reports),
-        interactions=sum(r.interactions for r in reports),
-        users=sum(r.users for r in reports),
-        items=n_items,
-        duplicates=sum(r.duplicates for r in reports),
-        not_positive=sum(r.not_positive for r in reports),
-        zero_strength=sum(r.zero_strength for r in reports),
-        strength=reports[0].strength,
-        refused=tuple(refused.values()),
-    )
+        for reason, count, examples in map(astuple, part.report.refused):
+            before = refused.get(reason, Refusal(reason, 0, ()))
+            named = (*before.examples, *(f"{part.name} {example}" for example in examples))
+            refused[reason] = Refusal(reason, before.count + count, named[:EXAMPLES])
+    sums = {
+        name: sum(getattr(part.report, name) for part in found)
+        for name in (
+            *("rows", "interactions", "users", "duplicates", "not_positive", "zero_strength"),
+        )
+    }
+    strength = found[0].report.strength
+    return ReadReport(items=n_items, strength=strength, refused=tuple(refused.values()), **sums)
 
 
 def _absolute(path: Any) -> str:
@@ -460,13 +444,6 @@ def _absolute(path: Any) -> str:
     return str(path) if is_url(path) else os.path.abspath(path)
 
 
-def _no_matrix() -> DataError:
-    return DataError(
-        "This needs the interactions as one matrix, but they are in partitions. Use "
-        "Dataset.from_tables."
-    )
-
-
 @contextmanager
 def _named(name: str) -> Iterator[None]:
     """Put the name of a part before the text of its errors."""
@@ -475,26 +452,17 @@ def _named(name: str) -> Iterator[None]:
             yield
     except DataError:
         raise
-    except FileNotFoundError as error:
-        raise TableError(
-            f"{name} is missing. Restore it, or prepare the data set again."
-        ) from error
     except MemoryError as error:
         raise MemoryError(f"{name} does not fit into memory. Write smaller partitions.") from error
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise TableError(
-            f"{name} could not be read: {first_line(error)}. Write this partition again."
-        ) from error
+        said = f"could not be read: {first_line(error)}. Write this partition again."
+        if isinstance(error, FileNotFoundError):
+            said = "is missing. Restore it, or prepare the data set again."
+        raise TableError(f"{name} {said}") from error
 
 
-def _counts(size: PartSize) -> str:
-    return (
-        f"{size.rows:,} rows, {size.interactions:,} interactions of {size.users:,} users, "
-        f"{size.bytes:,} bytes"
-    )
-
-
-MANIFEST = "partitions.json"
+def _size(report: ReadReport, source: Any) -> PartSize:
+    return PartSize(report.rows, report.users, report.interactions, _file_size(source))
 
 
 def is_url(source: Any) -> bool:
@@ -546,7 +514,7 @@ def read_columns(source: Any, columns: list[str]) -> pl.DataFrame:
         raise TableError(f"{source} could not be read: {error}.") from error
 
 
-def file_size(source: Any) -> int:
+def _file_size(source: Any) -> int:
     """Return the size of a file in bytes; zero for a table in memory."""
     if not isinstance(source, str):
         return 0
@@ -574,14 +542,11 @@ def _listed(folder: str) -> list[str] | None:
             text = system.cat_file(name)
         else:
             text = read_bytes(path, most=MOST_SETTINGS)
+        return [str(name) for name in json.loads(text)["parts"]]
     except FileNotFoundError:
         return None
-    except FileRefusedError as error:
-        raise TableError(f"{path} could not be read: {error}.") from error
-    try:
-        return [str(name) for name in json.loads(text)["parts"]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise TableError(f"{path} is damaged: {error!r}. Partition again.") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TableError(f"{path} could not be read: {error}. Partition again.") from error
 
 
 def _file_system(url: str) -> tuple[Any, str]:
@@ -594,15 +559,6 @@ def _file_system(url: str) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:
         raise ParameterError(f"{url} cannot be opened: {error}") from error
     return system, str(path)
-
-
-ROWS_PER_PART = 1_000_000
-
-
-_MOST_PARTS = 10_000
-
-
-_BATCH_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -649,6 +605,10 @@ def write_partitions(
     """
     target = Path(folder).absolute()
     check_id_columns(user, item)
+    if parts is not None and (type(parts) is not int or not 1 <= parts <= _MOST_PARTS):
+        raise ParameterError(
+            f"parts must be a whole number from 1 to {_MOST_PARTS:,}, found {parts!r}."
+        )
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(f"{target} has other files; nothing was written. Name a new folder.")
     frame = _scan(interactions)
@@ -658,7 +618,7 @@ def write_partitions(
         rows = int(frame.select(pl.len()).collect(engine="streaming").item())
         if rows == 0:
             raise TableError(f"There are no rows of interactions in {_shown(interactions)}.")
-        count = -(-rows // ROWS_PER_PART) if parts is None else _checked_count(parts)
+        count = -(-rows // ROWS_PER_PART) if parts is None else parts
         staging = target.parent / f".partitioning-{uuid4().hex}"
         staging.mkdir(parents=True)
         try:
@@ -677,42 +637,27 @@ def _scan(source: Any) -> pl.LazyFrame:
     """Return a lazy table; formats that cannot be scanned are read at once."""
     if isinstance(source, pl.LazyFrame):
         return source
-    if not isinstance(source, str | Path):
-        return reading.read_table(source, what="interactions").lazy()
-    path = Path(source)
-    if path.is_dir():
-        if not any(path.glob("*.parquet")):
-            raise TableError(f"There is no parquet file in {path}.")
-        for part in path.glob("*.parquet"):
-            _check(part)
-        return pl.scan_parquet(path / "*.parquet")
-    if not path.exists():
-        raise TableError(f"There is no file {path} to read the interactions from.")
-    _check(path)
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return pl.scan_parquet(path)
-    if is_packed(path):
-        return reading.read_table(path, what="interactions").lazy()
-    if suffix in reading.JSON_SUFFIXES:
-        return pl.scan_ndjson(path, infer_schema_length=None)
-    if suffix in reading.TEXT_SUFFIXES:
-        return _scan_text(path)
-    return reading.read_table(path, what="interactions").lazy()
-
-
-def _check(path: Path) -> None:
+    path = Path(source) if isinstance(source, str | Path) else None
     try:
-        check_regular(path)
+        if path is not None and path.is_dir():
+            for part in list_parts(path):
+                check_regular(part)
+            return pl.scan_parquet(path / "*.parquet")
+        if path is not None and path.exists():
+            check_regular(path)
+            if path.suffix.lower() == ".parquet":
+                return pl.scan_parquet(path)
+            delimiter = guess_delimiter(sample_lines(path))
+            is_text = path.suffix.lower() in reading.TEXT_SUFFIXES and not is_packed(path)
+            if is_text and len(delimiter) == 1:
+                return _scan_text(path, delimiter)
     except FileRefusedError as error:
         raise TableError(f"{path} could not be read: {error}.") from error
+    return reading.read_table(source, what="interactions").lazy()
 
 
-def _scan_text(path: Path) -> pl.LazyFrame:
+def _scan_text(path: Path, delimiter: str) -> pl.LazyFrame:
     """Scan separated text; a column is an integer column only if every cell is an integer."""
-    delimiter = guess_delimiter(sample_lines(path))
-    if len(delimiter) > 1:
-        return reading.read_table(path, what="interactions").lazy()
     frame = pl.scan_csv(path, separator=delimiter, infer_schema=False)
     cells = pl.all()
     whole = cells.cast(pl.Int64, strict=False).cast(pl.String)
@@ -749,15 +694,6 @@ def _merge(staging: Path, target: Path, user: str, item: str) -> Written:
     (whole / MANIFEST).write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
     whole.replace(target)
     return Written(target, len(sizes), sum(sizes.values()), max(sizes.values()))
-
-
-def _checked_count(parts: Any) -> int:
-    is_count = isinstance(parts, int) and not isinstance(parts, bool)
-    if not is_count or not 1 <= parts <= _MOST_PARTS:
-        raise ParameterError(
-            f"parts must be a whole number from 1 to {_MOST_PARTS:,}, found {parts!r}."
-        )
-    return int(parts)
 
 
 def _shown(source: Any) -> str:

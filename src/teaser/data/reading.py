@@ -1054,7 +1054,7 @@ _VALUES = (
 )  # fmt: skip
 
 
-def as_long(given: str | Sequence[str]) -> tuple[str, ...]:
+def long_columns(given: str | Sequence[str]) -> tuple[str, ...]:
     """Return the columns of id, property and value, or of id and value, from names or a text."""
     parts = given.split(",") if isinstance(given, str) else given
     names = tuple(part.strip() if isinstance(part, str) else part for part in parts)
@@ -1082,7 +1082,7 @@ def widen(table: Table, long: str | Sequence[str]) -> Table:
         The columns of id, property and value; or of id and value, where the value's column is the
         one property.
     """
-    names = as_long(long)
+    names = long_columns(long)
     with named_errors(table.name):
         need_columns(table.frame, names, "the long form")
     rows = table.frame.select(

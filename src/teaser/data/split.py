@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.interactions import with_disliked
-from teaser.data.matrix import Ids, fixed, value_matrix
+from teaser.data.matrix import Ids, read_only, value_matrix
 from teaser.errors import DataError, ParameterError, counted
 
 Array = NDArray[Any]
@@ -223,7 +223,7 @@ def _strengths(matrix: Any) -> sp.csr_array:
     rows = _sorted(matrix)
     if not np.isfinite(rows.data).all():
         raise DataError("The history of a fold must contain only finite numbers.")
-    return fixed(rows)
+    return read_only(rows)
 
 
 def _sorted(matrix: Any) -> sp.csr_array:
@@ -238,7 +238,7 @@ def _binary(matrix: Any, name: str) -> sp.csr_array:
     rows = _sorted(matrix)
     if not (rows.data == 1).all():
         raise DataError(f"The {name.replace('_', '-')} part of a fold must contain only 0 and 1.")
-    return fixed(rows)
+    return read_only(rows)
 
 
 def user_count(name: str, wanted: Any, able: int) -> int:
@@ -309,7 +309,7 @@ def split_last(
     """
     generator = as_generator(rng)
     _at_least("min_interactions", min_interactions, 3)
-    entries = _Entries.of(dataset)
+    entries = _Entries.from_dataset(dataset)
     dataset = entries.dataset
     able = np.flatnonzero(np.diff(dataset.X.indptr) >= min_interactions)
     tested = _number("n_test", n_test, len(able))
@@ -368,12 +368,12 @@ def split_time(
     """
     generator = as_generator(rng)
     _at_least("min_history", min_history, 0)
-    entries = _Entries.of(dataset)
+    entries = _Entries.from_dataset(dataset)
     point = entries.point("test_from", test_from)
     before = entries.point("validation_from", validation_from)
     if before >= point:
         raise ParameterError(
-            f"validation_from ({_told(before)}) must lie before test_from ({_told(point)})."
+            f"validation_from ({_as_time(before)}) must lie before test_from ({_as_time(point)})."
         )
     windows = (
         _Window("n_test", "Test", point, np.inf, n_test, min_history),
@@ -418,7 +418,7 @@ class _Entries:
         return (f"{counted(self.untimed, 'interaction')} without a time left out.",)
 
     @classmethod
-    def of(cls, dataset: Dataset) -> "_Entries":
+    def from_dataset(cls, dataset: Dataset) -> "_Entries":
         """Return the interactions; raise `DataError` where their times are not known."""
         if not sp.issparse(dataset.X):
             raise DataError(
@@ -439,7 +439,7 @@ class _Entries:
             raise DataError('No interaction has a time. Split by users: kind = "users".')
         # What has no time may be later than what is held out: nothing may learn from it.
         timed = entries.kept(~missing)
-        return replace(cls.of(timed), untimed=int(missing.sum()))
+        return replace(cls.from_dataset(timed), untimed=int(missing.sum()))
 
     def point(self, name: str, given: Any) -> float:
         """Return a point in time as unix seconds, with interactions before it and after."""
@@ -449,8 +449,8 @@ class _Entries:
             point = float(order[min(int(point * len(order)), len(order) - 1)])
         if not self.time.min() < point <= self.time.max():
             raise DataError(
-                f"{name} is {_told(point)}, and the interactions lie between "
-                f"{_told(self.time.min())} and {_told(self.time.max())}. "
+                f"{name} is {_as_time(point)}, and the interactions lie between "
+                f"{_as_time(self.time.min())} and {_as_time(self.time.max())}. "
                 "Some must lie before it and some from it on."
             )
         return point
@@ -494,7 +494,7 @@ class _Entries:
         if not len(able) and window.wanted != 0:
             raise DataError(
                 f"None of {int(active.sum()):,} users who chose something from "
-                f"{_told(window.start)} on has {window.min_history} interactions or more before "
+                f"{_as_time(window.start)} on has {window.min_history} interactions or more before "
                 "it. Take another point, or lower min_history."
             )
         fold = self.fold(rng.permutation(able)[:wanted], history=past, held_out=held_out)
@@ -507,7 +507,7 @@ class _Entries:
             else "they are not evaluated (min_history = 0 evaluates them with an empty history)"
         )
         return fold, (
-            f"{window.title} from {_told(window.start)} on: {fold.n_users:,} users and "
+            f"{window.title} from {_as_time(window.start)} on: {fold.n_users:,} users and "
             f"{fold.held_out.nnz:,} held-out interactions, {unseen:.1%} of them with items that "
             "nobody chose before.",
             f"{new:,} of {int(active.sum()):,} users active from then on are new: {treated}.",
@@ -542,7 +542,7 @@ def _bad_point(name: str, given: Any) -> str:
     )
 
 
-def _told(point: float) -> str:
+def _as_time(point: float) -> str:
     """Return a point in time to the minute, or as a day at midnight."""
     try:
         when = datetime.fromtimestamp(float(point), tz=UTC)
