@@ -1,15 +1,19 @@
-"""Dates in a request: weekdays, months, feasts, days in figures, and what lies before or after."""
+"""Dates and years in a request: weekdays, months, feasts, figures, and before or after them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 
-from teaser.words.phrases import Lexicon, PhraseIndex, Token
-from teaser.words.vocabulary import Name
+from teaser.data.tags import Tag
+from teaser.words.phrases import Lexicon, PhraseIndex, RequestReader, keys
+from teaser.words.vocabulary import Name, decade_names
 from teaser.words.wishes import Period, month_days
 
 _DAY = timedelta(days=1)
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200
+# The years that items can be of.
+_OLDEST, _NEWEST = 1850, 2100
 # How a word before a date changes it; tried in this order.
 _OPENINGS = ("before", "until", "after", "from")
 
@@ -26,24 +30,17 @@ class _Point:
 
 
 @dataclass(frozen=True)
-class DateReader:
+class DateReader(RequestReader):
     """Reads dates at places of a request.
 
     Parameters
     ----------
-    tokens, words
-        The request, and its words as keys; a mark is an empty word.
-    lexicon
-        The phrases of its language.
     today
         The day that it is written.
     names
         The names of tags.
     """
 
-    tokens: Sequence[Token]
-    words: list[str]
-    lexicon: Lexicon
     today: date
     names: PhraseIndex[Name]
 
@@ -62,23 +59,21 @@ class DateReader:
     def years_at(self, place: int) -> int:
         """Return how many words speak of this year, the next or the last; 0 if none."""
         years = ("this_year", "next_year")
-        found = (self.lexicon.find_key("date", each, self.words, place) for each in years)
+        found = (self.length("date", each, place) for each in years)
         return max(*found, self.past_years_at(place))
 
     def past_years_at(self, place: int) -> int:
         """Return how many words speak of years that are over; 0 if none."""
-        return self.lexicon.find_key("date", "last_years", self.words, place)
+        return self.length("date", "last_years", place)
 
     def _repeated(self, place: int) -> int:
         """Return how many words name a day of all weeks: every Tuesday, on Mondays; 0 if none."""
-        opening = max(
-            self.lexicon.find_key("date", key, self.words, place) for key in ("on", "each")
-        )
+        opening = max(self.length("date", key, place) for key in ("on", "each"))
         for length in dict.fromkeys((opening, 0)):
             start = place + length
-            plural = self.lexicon.find_key("date", "weekdays", self.words, start)
-            is_each = length and self.lexicon.find_key("date", "each", self.words, place) == length
-            one = self.lexicon.find("weekday", self.words, start) if is_each else None
+            plural = self.length("date", "weekdays", start)
+            is_each = length and self.length("date", "each", place) == length
+            one = self.find("weekday", start) if is_each else None
             name = plural or (one[1] if one else 0)
             if name and not self.names.single(self.words[start], self.lexicon.language):
                 return self._with_part(place, length + name)
@@ -86,17 +81,17 @@ class DateReader:
 
     def _range(self, place: int) -> tuple[Period, int] | None:
         """Read `from 1 to 10 December`, `between Friday and Sunday`, `5-10 December`."""
-        opening = self.lexicon.find_key("date", "between", self.words, place)
+        opening = self.length("date", "between", place)
         start = self._point(place + opening) or self._bare_day(place + opening)
         if start is None:
             return None
         middle = place + opening + start.length
-        joint = self.lexicon.find_key("date", "to", self.words, middle)
-        if not joint and self._mark(middle) in ("-", "–", "—"):
+        joint = self.length("date", "to", middle)
+        if not joint and self.mark(middle) in ("-", "–", "—"):
             joint = 1
         is_list = not joint and start.kind in ("weekday", "bare", "named")
         if is_list:
-            joint = self.lexicon.find_key("join", "and", self.words, middle)
+            joint = self.length("join", "and", middle)
         end = self._end(middle + joint) if joint else None
         # "today or tomorrow" is a period, "from tonight to the weekend" is not read.
         named = {start.kind, end.kind if end else ""} & {"named"}
@@ -117,12 +112,12 @@ class DateReader:
         if self._from_today(place):  # French "après-demain" is not "after tomorrow"
             return None
         for opening in _OPENINGS:
-            length = self.lexicon.find_key("date", opening, self.words, place)
+            length = self.length("date", opening, place)
             point = self._point(place + length) if length else None
             if point is None:
                 continue
             # Dutch "voor" is "for" as well as "before".
-            is_for = self.lexicon.find_key("date", "on", self.words, place) == length
+            is_for = self.length("date", "on", place) == length
             if opening == "before" and is_for and point.kind in ("weekday", "named", "month"):
                 continue
             total = length + point.length
@@ -136,7 +131,7 @@ class DateReader:
 
     def _plain(self, place: int) -> tuple[Period, int] | None:
         """Read `on Friday`, `in December`, `this weekend`, `5 December`."""
-        opening = self.lexicon.find_key("date", "on", self.words, place)
+        opening = self.length("date", "on", place)
         for length in dict.fromkeys((opening, 0)):
             point = self._point(place + length)
             if point is None and length:
@@ -168,7 +163,7 @@ class DateReader:
         return max(found, key=lambda each: each.length) if found else None
 
     def _named(self, place: int) -> _Point | None:
-        found = self.lexicon.find("period", self.words, place)
+        found = self.find("period", place)
         if not found:
             return None
         first, last = Period(found[0]).days(self.today)
@@ -185,23 +180,23 @@ class DateReader:
             "next_year": (date(year + 1, 1, 1), date(year + 1, 12, 31)),
         }
         for key, (first, end) in spans.items():
-            length = self.lexicon.find_key("date", key, self.words, place)
+            length = self.length("date", key, place)
             if length:
                 return _Point(first, end, self._with_part(place, length), "", "span")
         return None
 
     def _weekday(self, place: int) -> _Point | None:
-        later = self.lexicon.find_key("date", "next", self.words, place)
-        found = self.lexicon.find("weekday", self.words, place + later)
+        later = self.length("date", "next", place)
+        found = self.find("weekday", place + later)
         if not found:
             return None
         end = place + later + found[1]
-        after = self.lexicon.find_key("date", "next_after", self.words, end)
+        after = self.length("date", "next_after", end)
         ahead = (int(found[0]) - self.today.weekday()) % 7
         if later or after:
             ahead = 7 - self.today.weekday() + int(found[0])
         day, end = self.today + ahead * _DAY, end + after
-        end += self.lexicon.find_key("date", "coming", self.words, end)
+        end += self.length("date", "coming", end)
         exact = self._day(end) or self._day_after_article(end)
         if exact is not None:
             return _Point(exact.first, exact.last, end - place + exact.length)
@@ -218,7 +213,7 @@ class DateReader:
 
     def _day(self, place: int) -> _Point | None:
         """Read `5 December 2026`, `December 5th`, `5/12`, `2026-12-05`."""
-        token = self.tokens[place] if place < len(self.tokens) else None
+        token = self.token(place)
         if token is None:
             return None
         if token.kind == "number" and ("/" in token.key or token.key.count("-") == 2):
@@ -227,12 +222,12 @@ class DateReader:
         number, length = self._number(place)
         if number:
             length += self._of(place + length)
-            month = self.lexicon.find("month", self.words, place + length)
+            month = self.find("month", place + length)
             if not month:
                 return None
             length += month[1]
         else:
-            month = self.lexicon.find("month", self.words, place)
+            month = self.find("month", place)
             if not month:
                 return None
             length = month[1]
@@ -245,7 +240,7 @@ class DateReader:
         return _Point(made, made, self._with_part(place, length + more)) if made else None
 
     def _month(self, place: int) -> _Point | None:
-        found = self.lexicon.find("month", self.words, place)
+        found = self.find("month", place)
         # "may" and "mars" are other words too; a month follows "in" or stands with a year.
         if not found or (found[1] == 1 and len(self.words[place]) < 3):
             return None
@@ -260,7 +255,7 @@ class DateReader:
         return _Point(first, last, found[1] + more, "", "month")
 
     def _feast(self, place: int) -> _Point | None:
-        found = self.lexicon.find("feast", self.words, place)
+        found = self.find("feast", place)
         if not found:
             return None
         month, day = map(int, found[0].split("-"))
@@ -269,7 +264,7 @@ class DateReader:
 
     def _ordinal(self, place: int) -> _Point | None:
         """Read `the 5th`, `le 12`: the next day of that number."""
-        token = self.tokens[place] if place < len(self.tokens) else None
+        token = self.token(place)
         number, length = self._number(place)
         if not number or token is None or self._is_amount(place + length):
             return None
@@ -293,18 +288,18 @@ class DateReader:
 
     def _number(self, place: int) -> tuple[int, int]:
         """Return a day of a month at a place and its length; 0 and 0 if there is none."""
-        token = self.tokens[place] if place < len(self.tokens) else None
+        token = self.token(place)
         if token is None or token.kind != "number" or not token.key.isdigit():
             return 0, 0
         number = int(token.key)
         if not 1 <= number <= 31:
             return 0, 0
         suffix = place + 1 < len(self.tokens) and self.tokens[place + 1].glued
-        length = self.lexicon.find_key("date", "day_suffix", self.words, place + 1) if suffix else 0
+        length = self.length("date", "day_suffix", place + 1) if suffix else 0
         return number, 1 + min(length, 1)
 
     def _year(self, place: int) -> tuple[int | None, int]:
-        token = self.tokens[place] if place < len(self.tokens) else None
+        token = self.token(place)
         figures = token.key if token is not None and token.kind == "number" else ""
         is_year = figures.isdigit() and _FIRST_YEAR <= int(figures) <= _LAST_YEAR
         return (int(figures), 1) if is_year else (None, 0)
@@ -313,15 +308,11 @@ class DateReader:
         return int(place < len(self.words) and self.words[place] in ("of", "de", "van"))
 
     def _is_amount(self, place: int) -> bool:
-        return bool(self.lexicon.find("unit", self.words, place)) or self._mark(place) in "€$£%"
-
-    def _mark(self, place: int) -> str:
-        found = self.tokens[place] if place < len(self.tokens) else None
-        return found.key if found is not None and found.kind == "mark" else " "
+        return bool(self.find("unit", place)) or self.mark(place) in "€$£%"
 
     def _with_part(self, place: int, length: int) -> int:
         """Return a length with the part of the day that follows: Friday night."""
-        return length + self.lexicon.find_key("date", "part", self.words, place + length)
+        return length + self.length("date", "part", place + length)
 
     def _figures(self, text: str) -> date | None:
         parts = [int(part) for part in text.replace("-", "/").split("/")]
@@ -354,3 +345,107 @@ def _moved(day: date, number: int) -> date | None:
         return day.replace(day=number)
     except ValueError:
         return None
+
+
+@dataclass(frozen=True)
+class Years:
+    """A run of years, both ends included; None for an open end."""
+
+    first: int | None
+    last: int | None
+
+    @property
+    def is_decade(self) -> bool:
+        """Whether it is one decade, such as the nineties."""
+        return self.first is not None and self.last == self.first + 9 and self.first % 10 == 0
+
+    def opposite(self) -> "Years | None":
+        """Return the years that are left, if they are one run."""
+        if self.first is None and self.last is not None:
+            return Years(self.last + 1, None)
+        if self.last is None and self.first is not None:
+            return Years(None, self.first - 1)
+        return None
+
+    def among(self, bands: Iterable[Tag]) -> list[Tag]:
+        """Return the years and decades that lie in this run, decades by their middle."""
+        found = []
+        for tag in bands:
+            year = tag.value.strip().removesuffix("s")
+            middle = int(year) + 5 * tag.value.strip().endswith("s") if year.isdigit() else None
+            if middle is not None and (self.first or middle) <= middle <= (self.last or middle):
+                found.append(tag)
+        return found
+
+
+def years_at(words: Sequence[str], place: int, lexicon: Lexicon) -> tuple[Years, int] | None:
+    """Read `before 1980`, `since 1995`, `between 1990 and 1995`, `from the 90s` at a place.
+
+    Returns
+    -------
+    The years and the number of words; None for a year alone, which is the name of a tag.
+    """
+    listed = list(words)
+
+    def opening(key: str, at: int) -> int:
+        return lexicon.find_key("date", key, listed, at)
+
+    length = opening("between", place)
+    low = _year_or_decade(words, place + length, lexicon.language) if length else None
+    if low:
+        middle = place + length + low[1]
+        joint = opening("to", middle)
+        high = _year_or_decade(words, middle + joint, lexicon.language) if joint else None
+        if high and low[0][0] <= high[0][1]:
+            return Years(low[0][0], high[0][1]), middle + joint + high[1] - place
+    for key in ("before", "until", "after", "from"):
+        length = opening(key, place)
+        found = _year_or_decade(words, place + length, lexicon.language) if length else None
+        if found is None:
+            continue
+        (first, last), n = found
+        total = length + n
+        # "from 1994" is of that year; "from 1994 on" and "since 1994" are not.
+        onwards = int(_word(words, place + total) in ("on", "onwards"))
+        # French "des années 80" is of them, "dès 1980" is since then.
+        is_of = words[place] == "from" or (words[place] == "des" and last > first)
+        if key == "from" and is_of and not onwards:
+            return (Years(first, last), total) if last > first else None
+        if key in ("before", "until"):
+            return Years(None, first - 1 if key == "before" else last), total
+        # "not before 1980" has 1980 in it.
+        is_after = key == "after" and words[place] not in ("not", "niet", "pas")
+        return Years(last + 1 if is_after else first, None), total + onwards
+    found = _year_or_decade(words, place, lexicon.language)
+    return (Years(*found[0]), found[1]) if found and found[0][1] > found[0][0] else None
+
+
+def _year_or_decade(
+    words: Sequence[str], place: int, language: str
+) -> tuple[tuple[int, int], int] | None:
+    """Return the first and the last year at a place, and how many words they take."""
+    place_after = place + int(_word(words, place) in ("the", "de", "les"))
+    phrases = _decade_phrases(language)
+    for start in dict.fromkeys((place, place_after)):
+        for length in range(min(4, len(words) - start), 0, -1):
+            decade = phrases.get(tuple(words[start : start + length]))
+            if decade:
+                return (decade, decade + 9), start + length - place
+    year = _word(words, place)
+    is_year = len(year) == 4 and year.isdigit() and _OLDEST <= int(year) <= _NEWEST
+    return ((int(year), int(year)), 1) if is_year else None
+
+
+def _word(words: Sequence[str], place: int) -> str:
+    return words[place] if place < len(words) else ""
+
+
+@cache
+def _decade_phrases(language: str) -> Mapping[tuple[str, ...], int]:
+    """Return the names of decades in a language, as words; a bare year is none."""
+    return {
+        keys(phrase): year
+        for year in range(1900, 2030, 10)
+        for phrase in decade_names(Tag("decade", f"{year}s")).get(language, ())
+        if not phrase.isdigit()
+    }

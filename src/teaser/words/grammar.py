@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from teaser.data.tags import Tag
+from teaser.words.dates import Years
 from teaser.words.segmenter import Atom, Limit
-from teaser.words.vocabulary import Name, Vocabulary, Years, steps_of
+from teaser.words.vocabulary import Name, Vocabulary, steps_of
 from teaser.words.wishes import BARE, OF_TAGS, SLIGHT, STRONG, Kind, Lasts, Period, Sign, Wish
 
 # Features of these kinds filter where a tag is only mentioned; all others are pressed.

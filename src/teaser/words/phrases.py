@@ -461,6 +461,40 @@ class Section:
                 yield found, length
 
 
+@dataclass(frozen=True)
+class RequestReader:
+    """What readers of dates and bounds share.
+
+    Parameters
+    ----------
+    tokens, words
+        The request, and its words as keys; a mark is an empty word.
+    lexicon
+        The phrases of its language.
+    """
+
+    tokens: Sequence[Token]
+    words: list[str]
+    lexicon: Lexicon
+
+    def find(self, section: str, place: int) -> tuple[str, int] | None:
+        """Return the key of the longest phrase of a section at a place, and its length."""
+        return self.lexicon.find(section, self.words, place)
+
+    def length(self, section: str, key: str, place: int) -> int:
+        """Return the length of the longest phrase under one key of a section, 0 if none."""
+        return self.lexicon.find_key(section, key, self.words, place)
+
+    def token(self, place: int) -> Token | None:
+        """Return the token at a place; None beyond the end."""
+        return self.tokens[place] if 0 <= place < len(self.tokens) else None
+
+    def mark(self, place: int) -> str:
+        """Return the mark at a place; a space if there is none."""
+        found = self.token(place)
+        return found.key if found is not None and found.kind == "mark" else " "
+
+
 @cache
 def lexicon(language: str) -> Lexicon:
     """Return the lexicon of a language; that of English for one that has none."""

@@ -1,23 +1,24 @@
 """A request as atoms: names, signs, places, bounds and dates, in order."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Literal
 
-from teaser.words.dates import DateReader
+from teaser.words.dates import DateReader, years_at
 from teaser.words.phrases import (
     Found,
     Lexicon,
     Meaning,
+    RequestReader,
     Token,
     lexicon,
     ordinary_words,
     split_compound,
     tokenize,
 )
-from teaser.words.vocabulary import SURNAME, Name, Vocabulary, are_decades, years_at
+from teaser.words.vocabulary import SURNAME, Name, Vocabulary, are_decades
 from teaser.words.wishes import Sign
 
 Bound = Literal["at_most", "at_least"]
@@ -56,12 +57,9 @@ class _Amount:
 
 
 @dataclass(frozen=True)
-class LimitReader:
-    """Reads bounds at places of a request; see `DateReader` for the parameters."""
+class LimitReader(RequestReader):
+    """Reads bounds at places of a request."""
 
-    tokens: Sequence[Token]
-    words: list[str]
-    lexicon: Lexicon
     vocabulary: Vocabulary
 
     def at(self, place: int) -> tuple[tuple[Limit, ...], int] | None:
@@ -69,7 +67,7 @@ class LimitReader:
 
         A bound on what the items have no column for is an empty one.
         """
-        topic = self.lexicon.find("about", self.words, place)
+        topic = self.find("about", place)
         if topic:
             start = place + topic[1]
             start += self._fillers(start)
@@ -80,13 +78,13 @@ class LimitReader:
 
     def _range(self, place: int, topic: str) -> tuple[tuple[Limit, ...], int] | None:
         """Read `between 10 and 20 euro`, `10 to 20 euro`, `10-20 euro`."""
-        opening = self.lexicon.find_key("bound", "between", self.words, place)
+        opening = self.length("bound", "between", place)
         low = self._amount(place + opening)
         if low is None:
             return None
         middle = place + opening + low.length
-        joint = self.lexicon.find_key("bound", "to", self.words, middle)
-        if not joint and self._mark(middle) in ("-", "–", "—"):
+        joint = self.length("bound", "to", middle)
+        if not joint and self.mark(middle) in ("-", "–", "—"):
             joint = 1
         high = self._amount(middle + joint) if joint else None
         if high is None:
@@ -108,7 +106,7 @@ class LimitReader:
 
     def _single(self, place: int, topic: str) -> tuple[tuple[Limit, ...], int] | None:
         """Read `under 20 euro`, `20 euro at most`, `8 stars`, `rating 8`."""
-        bound = self.lexicon.find("bound", self.words, place)
+        bound = self.find("bound", place)
         kind, opening = (bound[0], bound[1]) if bound else ("", 0)
         if kind not in ("at_most", "at_least"):
             kind = next((k for k in ("at_most", "at_least") if self._bound(k, place)), "")
@@ -127,7 +125,7 @@ class LimitReader:
         after = self._after(end)
         if after:
             kind, end = after[0], end + after[1]
-            unit = None if about else self.lexicon.find("unit", self.words, end)
+            unit = None if about else self.find("unit", end)
             if unit:  # 8+ stars
                 about, end = _UNITS[unit[0]][0], end + unit[1]
         if not about and not kind:
@@ -153,28 +151,28 @@ class LimitReader:
         return any(not self.vocabulary.is_place(name.tag) for name in named)
 
     def _bound(self, kind: str, place: int) -> int:
-        return self.lexicon.find_key("bound", kind, self.words, place)
+        return self.length("bound", kind, place)
 
     def _after(self, place: int) -> tuple[str, int] | None:
         """Read what follows an amount: at most, or more, +."""
-        if self._mark(place) == "+" and self.tokens[place].glued:
+        if self.mark(place) == "+" and self.tokens[place].glued:
             return "at_least", 1
         for key, kind in (("after_at_most", "at_most"), ("after_at_least", "at_least")):
-            length = self.lexicon.find_key("bound", key, self.words, place)
+            length = self.length("bound", key, place)
             if length:
                 return kind, length
         return None
 
     def _amount(self, place: int) -> _Amount | None:
         """Read a number with its unit: 20 euro, €20, 2 hours, 1h30, an hour and a half."""
-        before = self._mark(place) in _CURRENCY
+        before = self.mark(place) in _CURRENCY
         start = place + int(before)
         number, length = self._number(start)
         if length == 0:
             return None
-        unit = self.lexicon.find("unit", self.words, start + length)
-        if before or self._mark(start + length) in _CURRENCY:
-            more = int(self._mark(start + length) in _CURRENCY)
+        unit = self.find("unit", start + length)
+        if before or self.mark(start + length) in _CURRENCY:
+            more = int(self.mark(start + length) in _CURRENCY)
             return _Amount(number, "price", length + more + int(before))
         if not unit:
             return _Amount(number, "", length)
@@ -183,13 +181,13 @@ class LimitReader:
         number *= factor
         if unit[0] == "price":
             # 20 euro per person
-            again = self.lexicon.find_key("unit", "price", self.words, start + total)
+            again = self.length("unit", "price", start + total)
             total += again
         if unit[0] == "hours":
             minutes, extra = self._number(start + total)
             if extra and minutes < _MINUTES and self.tokens[start + total].kind == "number":
                 number, total = number + minutes, total + extra
-                total += self.lexicon.find_key("unit", "minutes", self.words, start + total)
+                total += self.length("unit", "minutes", start + total)
             else:
                 number, total = self._and_a_half(number, start, total)
         return _Amount(number, about, total)
@@ -202,12 +200,12 @@ class LimitReader:
 
     def _number(self, place: int) -> tuple[float, int]:
         """Return a number in figures or words and its length; length 0 if there is none."""
-        token = self.tokens[place] if 0 <= place < len(self.tokens) else None
+        token = self.token(place)
         if token is None:
             return 0.0, 0
         if token.number is not None:
             return token.number, 1
-        spoken = self.lexicon.find("number", self.words, place)
+        spoken = self.find("number", place)
         if spoken is None:
             return 0.0, 0
         # "a" and "een" are numbers only before a unit.
@@ -216,21 +214,17 @@ class LimitReader:
         return float(spoken[0]), spoken[1]
 
     def _unit_follows(self, place: int) -> bool:
-        found = self.lexicon.find("unit", self.words, place)
+        found = self.find("unit", place)
         return bool(found) and found is not None and found[0] in ("hours", "minutes")
 
     def _fillers(self, place: int) -> int:
         """Return how many small words stand before a number: a rating of at least ..."""
         length = 0
         while place + length < len(self.words) and self.words[place + length] in _SMALL:
-            if self.lexicon.find("bound", self.words, place + length):
+            if self.find("bound", place + length):
                 break
             length += 1
         return length
-
-    def _mark(self, place: int) -> str:
-        found = self.tokens[place] if 0 <= place < len(self.tokens) else None
-        return found.key if found is not None and found.kind == "mark" else " "
 
     def _column(self, about: str, number: float) -> str | None:
         """Return the column that a number is about; without a unit, the one it fits in."""

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -125,20 +124,6 @@ class TestPeople:
         hidden = client.post(f"{person}/hidden", json={"item_id": "i7"})
         assert hidden.status_code == 200
         assert client.get(f"{person}/explanation?item_id=i7").status_code == 200
-
-    def test_wrong_questions_about_reasons_are_refused(self, client: TestClient) -> None:
-        person = new_person(client)
-        for path, status in (
-            ("explanation?item_id=j7", 404),
-            ("explanation", 422),
-            ("explanation?item_id=", 422),
-            ("explanation?item_id=i7&scale=huge", 422),
-            ("explanation?item_id=i7&more=1", 422),
-            ("origins?tag=town%3DGent", 404),
-            ("origins", 422),
-            ("origins?tag=Ghent", 404),
-        ):
-            error_of(client.get(f"{person}/{path}"), status)
 
     def test_links_are_made_listed_and_ended_one_by_one(self, client: TestClient) -> None:
         person = new_person(client)
@@ -343,69 +328,6 @@ class TestPeople:
         said = error_of(client.post(f"{person}/undo"), 422)
         assert "2 actions are stored" in said["message"]
 
-    def test_wrong_queries_are_422(self, client: TestClient) -> None:
-        person = new_person(client)
-        queries: list[tuple[str, dict[str, Any]]] = [
-            ("recommendations", {"k": 0}),
-            ("recommendations", {"k": 501}),
-            ("recommendations", {"variety": 2}),
-            ("recommendations", {"balance": -0.1}),
-            ("explanation", {"balance": "much", "item_id": "i1"}),
-            ("recommendations", {"first_date": "soon"}),
-            ("recommendations", {"kk": 5}),
-            ("profile", {"top": 0}),
-            ("profile", {"scale": "huge"}),
-        ]
-        for path, query in queries:
-            said = error_of(client.get(f"{person}/{path}", params=query), 422)
-            assert said["message"].startswith(f"query.{next(iter(query))}")
-
-
-class TestNewModel:
-    """State is keyed by names, so it survives another model."""
-
-    @pytest.fixture
-    def folder(self, model_folder: Path, tmp_path: Path) -> Path:
-        return Path(shutil.copytree(model_folder, tmp_path / "served"))
-
-    def replace_by_events(self, folder: Path, events_folder: Path) -> None:
-        shutil.rmtree(folder)
-        shutil.copytree(events_folder, folder)
-
-    def test_unknown_names_are_kept_and_play_no_part(
-        self,
-        serve: Callable[..., TestClient],
-        folder: Path,
-        model_folder: Path,
-        events_folder: Path,
-    ) -> None:
-        client = serve(model=folder)
-        person = new_person(client)
-        for item_id in ("i0", "i2"):
-            client.post(f"{person}/views", json={"item_id": item_id})
-        client.post(f"{person}/hidden", json={"item_id": "i3"})
-        before = client.post(f"{person}/presses", json=GHENT).json()
-        client.post(f"{person}/presses", json={"tag": "labels=late", "steps": -2})
-        list_before = client.get(f"{person}/recommendations").json()
-
-        self.replace_by_events(folder, events_folder)
-        assert client.post(f"{API}/admin/reload").json()["items"] == 200
-        state = client.get(person).json()
-        assert state["history"] == before["history"]
-        assert state["unknown_items"] == ["i0", "i2", "i3"]
-        assert state["unknown_tags"] == ["labels=late"]
-        cold = {"presses": [GHENT]}
-        expected = client.post(f"{API}/recommend", json=cold).json()
-        assert client.get(f"{person}/recommendations").json() == expected
-        assert client.get(f"{person}/profile").status_code == 200
-        assert client.delete(f"{person}/views?item_id=i0").json()["history"] == ["i2"]
-        client.post(f"{person}/undo")
-
-        shutil.rmtree(folder)
-        shutil.copytree(model_folder, folder)
-        client.post(f"{API}/admin/reload")
-        assert client.get(f"{person}/recommendations").json() == list_before
-
 
 def test_a_boost_in_the_query_is_that_of_the_stateless_call(client: TestClient) -> None:
     person = new_person(client)
@@ -544,14 +466,6 @@ def test_a_damaged_or_foreign_file_is_refused_and_changes_nothing(
     answer = client.post(f"{person}/import", json=sent)
     assert said in error_of(answer, 422)["message"]
     assert client.get(person).json() == before
-
-
-def test_what_is_no_json_is_said(client: TestClient) -> None:
-    person = new_person(client)
-    kind = {"content-type": "application/json"}
-    text = json.dumps({"state": STATE})
-    for body in (text[:-4], "once upon a time", "\x00\xff".encode("latin-1")):
-        error_of(client.post(f"{person}/import", content=body, headers=kind), 400)
 
 
 def test_a_large_export_is_taken_and_a_larger_one_refused(

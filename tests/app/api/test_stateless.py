@@ -67,32 +67,6 @@ class TestStateless:
         assert [r["item_id"] for r in mixed["recommendations"]] != list(by_id)[:10]
         assert all(r == by_id[r["item_id"]] for r in mixed["recommendations"])
 
-    def test_a_varied_list_can_hold_the_history(self, client: TestClient) -> None:
-        asked = {"history": HISTORY, "variety": 0.5, "k": 40}
-        without = client.post(f"{API}/recommend", json=asked).json()["recommendations"]
-        asked["exclude_history"] = False
-        found = client.post(f"{API}/recommend", json=asked).json()["recommendations"]
-        ids = {place["item_id"] for place in found}
-        assert set(HISTORY) <= ids
-        assert ids - set(HISTORY) == {place["item_id"] for place in without}
-        plain = client.post(f"{API}/recommend", json={**asked, "variety": 0}).json()
-        by_id = {place["item_id"]: place for place in plain["recommendations"]}
-        assert all(by_id[place["item_id"]] == place for place in found)
-        assert [p["item_id"] for p in found] != [p["item_id"] for p in plain["recommendations"]]
-
-    @pytest.mark.parametrize("variety", [0.0, 0.5])
-    def test_filters_hold(self, client: TestClient, model: Teaser, variety: float) -> None:
-        tags = ["town=Liège", "town=Deinze", "type=film"]
-        asked = {"history": HISTORY, "where": tags, "k": 40, "variety": variety}
-        found = client.post(f"{API}/recommend", json=asked).json()["recommendations"]
-        rows = {r["item_id"]: r for r in model.table_.iter_rows(named=True)}
-        expected = {
-            item_id
-            for item_id, row in rows.items()
-            if row["type"] == "film" and row["town"] in ("Liège", "Deinze")
-        }
-        assert {r["item_id"] for r in found} == expected - set(HISTORY)
-
     @pytest.mark.parametrize(
         "where",
         [
@@ -160,11 +134,6 @@ class TestStateless:
             wrong = {"boost": {"i3": number}}
             said = error_of(client.post(f"{API}/recommend", json=wrong), 422)
             assert "boost" in said["message"]
-
-    def test_dates_that_the_data_do_not_have_are_refused(self, client: TestClient) -> None:
-        asked = {"first_date": "2026-01-01"}
-        said = error_of(client.post(f"{API}/recommend", json=asked), 422)
-        assert "no dates" in said["message"]
 
     def test_dates_hold(self, serve: Callable[..., TestClient], events_folder: Path) -> None:
         client = serve(model=events_folder)
@@ -338,9 +307,7 @@ class TestStateless:
             assert not re.search("Input should|pydantic|parsing the body|required", said["message"])
 
     def test_other_kinds_of_body_are_refused(self, client: TestClient) -> None:
-        answer = client.post(f"{API}/recommend", data={"k": "5"})
-        said = error_of(answer, 422)
-        assert said["code"] == "invalid"
+        said = error_of(client.post(f"{API}/recommend", data={"k": "5"}), 422)
         assert "Content-Type: application/json" in said["message"]
 
     def test_the_request_keeps_nothing(self, client: TestClient) -> None:
@@ -396,11 +363,6 @@ class TestLift:
         assert found == {"lift": None, "finished": False}
         assert post(client, "lift", history=HISTORY, item_id=last)["finished"]
 
-    def test_unknown_items_are_refused(self, client: TestClient) -> None:
-        answer = client.post(f"{API}/lift", json={"item_id": "j1"})
-        assert answer.status_code == 404
-        assert "Closest" in answer.json()["error"]["message"]
-
 
 class TestPicks:
     def test_equal_the_library(self, client: TestClient, model: Teaser) -> None:
@@ -436,10 +398,6 @@ class TestStatements:
     def test_nothing_is_said_of_somebody_new(self, client: TestClient) -> None:
         assert post(client, "statements") == {"statements": []}
 
-    def test_unknown_tags_are_refused(self, client: TestClient) -> None:
-        asked = {"presses": [{"tag": "town=Gent", "steps": 1}]}
-        assert client.post(f"{API}/statements", json=asked).status_code == 404
-
 
 PRESSES = [{"tag": "labels=free", "steps": 2}]
 NET = {"labels=free": 2}
@@ -472,11 +430,6 @@ class TestCompare:
         boosts = [part for part in found["parts"] if part["kind"] == "boost"]
         assert [part["name"] for part in boosts] == ["town=Ghent"]
         assert boosts[0]["tags"][0]["value"] == "Ghent"
-
-    def test_scale_and_balance_count(self, client: TestClient, model: Teaser) -> None:
-        asked = {"item_id": "i6", "other_id": "i9", "history": HISTORY, "scale": "paper"}
-        wanted = model.compare("i6", "i9", HISTORY, steering=Steering(scale="paper"))
-        assert post(client, "compare", **asked)["difference"] == wanted.difference
 
     def test_a_person_gets_the_same(self, client: TestClient, model: Teaser) -> None:
         person = person_who_viewed(client)
@@ -559,10 +512,6 @@ class TestTagExamples:
         second = client.get(f"{person}/tag-examples", params=params).json()
         assert [each["item_id"] for each in second["brings_up"]][:2] == ids[1:]
 
-    def test_unknown_tags_are_refused(self, client: TestClient) -> None:
-        said = error_of(client.post(f"{API}/tag-examples", json={"tag": "town=Gent"}), 404)
-        assert "Closest: town=Ghent" in said["message"]
-
 
 def read(client: TestClient, text: str, **asked: Any) -> Any:
     answer = client.post(f"{API}/words", json={"text": text, **asked})
@@ -583,14 +532,6 @@ def test_wishes_unknown_words_and_contradictions(client: TestClient, model: Teas
     assert found["contradictions"] == [both]
 
 
-@pytest.mark.parametrize(
-    ("language", "text"), [("nl", "niet in Gent"), ("fr", "pas à Gand"), ("en", "not in Ghent")]
-)
-def test_languages(client: TestClient, language: str, text: str) -> None:
-    found = read(client, text, language=language)
-    assert [wish["wish"] for wish in found["wishes"]] == ["without town=Ghent"]
-
-
 @pytest.mark.parametrize("text", ["", "<script>alert(1)</script>", "драконы", "\n\n"])
 def test_odd_texts_give_no_wish(client: TestClient, text: str) -> None:
     assert read(client, text)["wishes"] == []
@@ -599,11 +540,6 @@ def test_odd_texts_give_no_wish(client: TestClient, text: str) -> None:
 def test_a_novel_is_refused(client: TestClient) -> None:
     answer = client.post(f"{API}/words", json={"text": "word " * LONGEST})
     assert "text" in error_of(answer, 422)["message"]
-
-
-def test_an_unknown_language_is_refused(client: TestClient) -> None:
-    answer = client.post(f"{API}/words", json={"text": "jazz", "language": "de"})
-    error_of(answer, 422)
 
 
 class TestCatalogue:
@@ -628,28 +564,19 @@ class TestCatalogue:
         assert date.fromisoformat(card["date"])
         assert card["description"]
 
-    def test_ids_may_be_numbers_or_hold_slashes(
-        self, serve: Callable[..., TestClient], tmp_path: Path
-    ) -> None:
-        interactions, items = small_tables()
-        names: dict[str, Any] = {f"i{i}": f"a/{i}?b#c d" for i in range(40)}
-        numbers: dict[str, Any] = {f"i{i}": i for i in range(40)}
-        for number, new in enumerate((names, numbers)):
-            frames = [
-                frame.with_columns(frame["item_id"].replace_strict(new).alias("item_id"))
-                for frame in (interactions, items)
-            ]
-            folder = tmp_path / str(number)
-            Teaser(l2_weights=5.0, l2_encoder=5.0).fit(
-                Dataset.from_tables(*frames, rules=RULES)
-            ).save(folder)
-            client = serve(model=folder)
-            path = "a%2F3%3Fb%23c%20d" if new is names else "3"
-            assert client.get(f"{API}/items?item_id={path}").json()["item_id"] == new["i3"]
-            person = new_person(client)
-            viewed = client.post(f"{person}/views", json={"item_id": str(new["i3"])}).json()
-            assert viewed["history"] == [new["i3"]]
-            assert client.delete(f"{person}/views?item_id={path}").json()["history"] == []
+    def test_ids_may_be_numbers(self, serve: Callable[..., TestClient], tmp_path: Path) -> None:
+        new = {f"i{i}": i for i in range(40)}
+        frames = [
+            frame.with_columns(frame["item_id"].replace_strict(new).alias("item_id"))
+            for frame in small_tables()
+        ]
+        dataset = Dataset.from_tables(*frames, rules=RULES)
+        Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset).save(tmp_path / "numbers")
+        client = serve(model=tmp_path / "numbers")
+        assert client.get(f"{API}/items?item_id=3").json()["item_id"] == 3
+        person = new_person(client)
+        assert client.post(f"{person}/views", json={"item_id": "3"}).json()["history"] == [3]
+        assert client.delete(f"{person}/views?item_id=3").json()["history"] == []
 
     def test_ids_may_be_any_text(self, serve: Callable[..., TestClient], tmp_path: Path) -> None:
         odd = [".", "..", "a/../b", "/", "%2e%2e", "?", "#", "&", "+", "a b"]

@@ -544,14 +544,8 @@ def lift(source: Source, asked: LiftArguments) -> Answer[responses.LiftAnswer]:
     return Answer(found, sentences.lift_lines(shown, asked.k, found))
 
 
-class SimilarArguments(ItemChoice):
-    """An item, and how many similar ones."""
-
-    k: K = 10
-
-
 @tool("Similar items")
-def similar(source: Source, asked: SimilarArguments) -> Answer[responses.SimilarItems]:
+def similar(source: Source, asked: requests.SimilarRequest) -> Answer[responses.SimilarItems]:
     """List the items that share most tags with an item, rare tags counting more."""
     catalogue = source.catalogue()
     found = list(similar_items(catalogue.model, asked.item_id, k=asked.k))
