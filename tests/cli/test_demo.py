@@ -107,5 +107,5 @@ def test_the_demonstration_shows_profile_list_and_presses(tmp_path: Path) -> Non
 
 def test_a_demonstration_on_the_site_refuses_a_folder(tmp_path: Path) -> None:
     text = refused("demo", "--port", "0", "--out", tmp_path / "m")
-    assert "--out has no meaning for a demo with --port" in text
+    assert "--out does not go with a demo with --port" in text
     assert not (tmp_path / "m").exists()

@@ -1,7 +1,6 @@
 """The commands of studies: evaluate, tune, simulate, report; the fit command that they print."""
 
 import os
-import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,8 +18,6 @@ from teaser.cli.evaluate import (
     show_best,
     show_dial,
     show_models,
-    show_parts,
-    show_simulations,
 )
 from teaser.cli.output import out
 from teaser.evaluate.study.plan import DataPlan, SplitPlan, Study
@@ -137,22 +134,7 @@ def test_notes_on_the_split_stand_below_the_table(
 ) -> None:
     noted = replace(results, split=replace(results.split, notes=("7 users are new.",)))
     show_models(noted)
-    assert capsys.readouterr().out.splitlines()[-1] == "7 users are new."
-
-
-def test_a_narrow_terminal_gets_fewer_columns_and_whole_names(
-    results: StudyResults, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for width, has_errors in ((80, False), (160, True)):
-        monkeypatch.setattr(out, "width", width)
-        show_models(results)
-        show_simulations(results.simulations)
-        printed = capsys.readouterr().out
-        assert all(len(line) <= width for line in printed.splitlines())
-        assert all(model.name in printed for model in results.models)
-        models = printed.partition("Simulated feedback")[0]
-        assert ("±" in models) == has_errors
-        assert ("long tail" in models) == has_errors
+    assert "7 users are new." in capsys.readouterr().out
 
 
 def test_what_the_recommended_setting_is_near_to_is_true(
@@ -171,27 +153,6 @@ def test_what_the_recommended_setting_is_near_to_is_true(
         "the most of all within 1 % of the best with tags, which is 50.0 % below the best of all."
     )
     assert near in printed
-
-
-def test_a_narrow_terminal_shows_whole_numbers_of_the_dial_and_of_parts(
-    results: StudyResults,
-    dial: DialResults,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for width in (80, 160):
-        monkeypatch.setattr(out, "width", width)
-        show_dial(dial)
-        show_parts(results)
-        printed = capsys.readouterr().out
-        tables = printed.partition("Recommended:")[0] + printed.partition("Where scores")[2]
-        assert all(len(line) <= width for line in tables.splitlines())
-        assert "…" not in printed
-        for setting in dial.settings:
-            assert f"{setting.value:.4f}" in printed
-        assert ("of personal" in printed) == (width == 160)
-        for name in ("l2_weights", "neighbours", "from tags", "discovered"):
-            assert name in printed
 
 
 STUDY = """
@@ -321,9 +282,9 @@ def test_simulate_takes_the_parameters_that_evaluate_found(study: Path, evaluate
     printed = said("simulate", study, "--quick", "--tags", "2", "--strength", "5", "--draws", "1")
     rows = [line for line in printed.splitlines() if "TEASER" in line]
     assert len(rows) == 1
-    model, scale, step, tags, presses, after, *_ = re.split(r"\s*│\s*", rows[0].strip(" │"))
+    model, scale, step, tags, presses, after, *_ = rows[0].split()
     assert (model, scale, step, tags, presses) == ("TEASER", "robust", "0.2", "2", "+5")
-    assert 0 < float(after.split()[0]) < 1
+    assert 0 < float(after) < 1
 
 
 def test_tune_prints_the_dial_and_draws_it(study: Path, tuned: str) -> None:

@@ -283,11 +283,11 @@ def test_the_papers_recipe_is_the_papers_model(many: Path, tmp_path: Path) -> No
 
 
 def test_too_few_people_are_said(shop: Path, tmp_path: Path) -> None:
-    assert "are too few to choose by" in said("fit", shop / "data", "-o", tmp_path / "m")
+    assert "Too few users to compare recipes" in said("fit", shop / "data", "-o", tmp_path / "m")
 
 
 def test_partitions_take_a_stated_recipe(parted: Path, tmp_path: Path) -> None:
-    assert "discovered is the default there" in said("fit", parted, "-o", tmp_path / "m")
+    assert "using 'discovered'" in said("fit", parted, "-o", tmp_path / "m")
     assert teaser.load(tmp_path / "m", Teaser).groups_ is not None
 
 

@@ -25,7 +25,7 @@ def test_a_wrong_database_is_a_sentence(shop: Path) -> None:
 
 def test_a_database_has_no_meaning_without_a_state(shop: Path) -> None:
     said = refused("mcp", shop / "model", "--stateless", "--database", "sqlite:///x.db")
-    assert "--database has no meaning" in said
+    assert "--database does not go with" in said
 
 
 def test_a_wrong_level_of_logs_is_a_sentence(shop: Path) -> None:

@@ -177,7 +177,7 @@ def test_every_shared_option_has_a_help_text() -> None:
 
 def test_options_without_effect_are_named_as_they_are_written() -> None:
     refuse_unused("soup", user_rules=None)
-    with pytest.raises(ParameterError, match="--user-rules has no meaning for soup"):
+    with pytest.raises(ParameterError, match="--user-rules does not go with soup"):
         refuse_unused("soup", user_rules=Path("x"))
 
 

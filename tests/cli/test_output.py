@@ -1,5 +1,7 @@
 """What is drawn for a terminal."""
 
+import json
+import re
 from io import StringIO
 
 import pytest
@@ -7,15 +9,13 @@ from rich.console import Console, RenderableType
 
 from teaser import Dataset, Presses, Tag, Teaser
 from teaser.cli.output import (
-    _signed_bar,
-    as_explanation,
-    as_recommendation,
     describe_change,
     draw_content,
-    draw_explanation,
     draw_origins,
     draw_profile,
     draw_recommendations,
+    draw_steps,
+    to_plain,
 )
 from teaser.extensions import Remainder
 
@@ -24,19 +24,6 @@ def drawn(what: RenderableType) -> str:
     out = StringIO()
     Console(file=out, width=140, no_color=True).print(what)
     return out.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("value", "bar"),
-    [
-        (0.5, " " * 10 + "│" + "▬" * 5),
-        (-0.3, " " * 7 + "▬" * 3 + "│"),
-        (4.2, " " * 10 + "│" + "▬" * 10),  # bars end where the number goes on
-        (0.0, " " * 10 + "│"),
-    ],
-)
-def test_bars_go_right_for_a_liking_and_end_at_one(value: float, bar: str) -> None:
-    assert _signed_bar(value).plain == bar
 
 
 def test_a_profile_shows_impacts_affinities_and_presses(model: Teaser) -> None:
@@ -67,17 +54,14 @@ def test_a_change_is_counted(model: Teaser) -> None:
     assert describe_change([a, b], [a, b]) == "0 items rose, 0 are new on this list, 0 left it."
 
 
-def test_an_explanation_ends_with_the_sum(model: Teaser) -> None:
+def test_steps_end_with_the_sum(model: Teaser) -> None:
     found = model.explain("i4", ["i2"])
-    last = drawn(draw_explanation(found)).splitlines()[-1]
-    assert last.startswith("score")
-    assert f"{found.score:+.3f}" in last
-    lines = drawn(draw_explanation(found)).splitlines()
-    (appeal,) = [line for line in lines if line.startswith("General appeal")]
+    lines = drawn(draw_steps(found.steps(), ("", f"{found.score:+.3f}", ""))).splitlines()
+    assert lines[-1].split() == ["score", f"{found.score:+.3f}"]
+    (appeal,) = [line for line in lines if "general appeal" in line]
     assert f"{found.general:+.3f}" in appeal
-    sums = {"general": found.general, "tags": sum(found.tags.values()), "viewed": 0.0}
-    for line, (name, part) in zip(lines[-4:-1], sums.items(), strict=True):
-        assert line.split() == [name, f"{part:+.3f}"]
+    added = [float(cell) for cell in re.findall(r"([+-]\d\.\d{3}) +[+-]", "\n".join(lines))]
+    assert sum(added) == pytest.approx(found.score, abs=0.02)
 
 
 def test_origins_end_with_the_sum(model: Teaser) -> None:
@@ -93,24 +77,19 @@ def test_both_kinds_of_reasons_are_drawn(dataset: Dataset) -> None:
     assert "% viewed Event 1" in text
     assert "film" in text
     found = both.explain("i3", ["i1", "i5"])
-    lines = drawn(draw_explanation(found)).splitlines()
+    lines = drawn(draw_steps(found.steps(), ("", "", ""))).splitlines()
     for name in ("1", "5"):
         (line,) = [line for line in lines if f"Event {name}" in line]
         assert line.startswith("Viewed")
         assert f"{found.viewed[f'i{name}']:+.3f}" in line
-    said = as_explanation(found)
-    assert said["viewed"] == found.viewed
-    assert {r["sentence"] for r in said["reasons"]} == set(found.sentences()[1:])
-    assert found.sentences()[0].startswith("general appeal")
-    (place,) = (as_recommendation(r) for r in both.recommend(["i1", "i5"], k=1))
-    kinds = {"tag" in reason for reason in place["reasons"]}
-    assert kinds == {True, False}
 
 
-def test_without_a_remainder_json_says_nothing_of_views(model: Teaser) -> None:
-    said = as_explanation(model.explain("i4", ["i2"]))
-    assert "viewed" not in said
-    assert list(said)[:4] == ["item_id", "title", "score", "match"]
+def test_json_has_tags_as_texts_and_reasons_with_sentences(model: Teaser) -> None:
+    found = model.explain("i4", ["i2"])
+    plain = json.loads(json.dumps(to_plain(found)))
+    assert plain["tags"] == {str(tag): part for tag, part in found.tags.items()}
+    assert {r["sentence"] for r in plain["reasons"]} == set(found.sentences()[1:])
+    assert plain["reasons"][0]["tag"] == str(found.reasons[0].tag)
 
 
 def test_what_a_folder_holds_is_headings_and_entries() -> None:

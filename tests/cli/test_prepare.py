@@ -81,17 +81,17 @@ def test_an_edit_that_changes_one_letter_is_kept(paths: list[Path], tmp_path: Pa
 @pytest.mark.parametrize(
     ("count", "options", "message"),
     [
-        (0, {"source": "events", "positive": "rating >= 4"}, "--positive has no meaning"),
-        (0, {"source": "events", "user": "u"}, "--user has no meaning for the generated events"),
-        (0, {"source": "events", "users": "u.csv"}, "--users has no meaning"),
-        (1, {"seed": 4}, "--seed has no meaning"),
-        (1, {"start": "2026-01-01"}, "--start has no meaning"),
-        (2, {"imdb": Path("x")}, "--imdb has no meaning for tables"),
+        (0, {"source": "events", "positive": "rating >= 4"}, "--positive does not go with"),
+        (0, {"source": "events", "user": "u"}, "--user does not go with the generated events"),
+        (0, {"source": "events", "users": "u.csv"}, "--users does not go with"),
+        (1, {"seed": 4}, "--seed does not go with"),
+        (1, {"start": "2026-01-01"}, "--start does not go with"),
+        (2, {"imdb": Path("x")}, "--imdb does not go with tables"),
         (2, {"half_life": 3.0}, "needs the time of each interaction"),
         (2, {"counts": "twice"}, "counts must be 'once' or 'log'"),
-        (0, {"source": "events", "strength": "x"}, "--strength has no meaning"),
-        (2, {"local_cluster": 2}, "--local-cluster has no meaning .* not in partitions"),
-        (2, {"user_rules": Path("x")}, "--user-rules has no meaning .* without --users"),
+        (0, {"source": "events", "strength": "x"}, "--strength does not go with"),
+        (2, {"local_cluster": 2}, "--local-cluster does not go with .* not in partitions"),
+        (2, {"user_rules": Path("x")}, "--user-rules does not go with .* without --users"),
         (2, {"source": "ml-1m"}, "Found 2 paths and --source ml-1m"),
         (3, {}, "Found 3 paths"),
         (0, {}, "Found 0 paths"),
@@ -119,7 +119,7 @@ def test_interactions_alone_become_a_data_set(paths: list[Path], tmp_path: Path)
 
 def test_an_option_of_tables_is_refused_for_a_public_data_set(tmp_path: Path) -> None:
     (tmp_path / "ml").mkdir()
-    with pytest.raises(ParameterError, match="--item has no meaning for a public data set"):
+    with pytest.raises(ParameterError, match="--item does not go with a public data set"):
         prepare([tmp_path / "ml"], tmp_path / "d", item="i")
 
 
@@ -152,7 +152,7 @@ def test_dislikes_are_kept_beside_the_interactions(paths: list[Path], tmp_path: 
     assert "positive by" in refused("prepare", *paths, "-o", tmp_path / "e", *same)
     said("partition", paths[0], "-o", tmp_path / "p")
     text = refused("prepare", tmp_path / "p", "-o", tmp_path / "f", *rules)
-    assert "--negative has no meaning for interactions in partitions" in " ".join(text.split())
+    assert "--negative does not go with interactions in partitions" in " ".join(text.split())
 
 
 def test_warnings_of_tags_are_shown_once(paths: list[Path], tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_partitions_know_no_users(club: Path, tmp_path: Path) -> None:
     said("partition", club / "visits.csv", "--out", tmp_path / "parts")
     words = ["prepare", tmp_path / "parts", club / "items.csv", "--out", tmp_path / "d"]
     text = refused(*words, "--users", club / "users.csv")
-    assert "--users has no meaning for interactions in partitions" in text
+    assert "--users does not go with interactions in partitions" in text
 
 
 def test_users_of_another_place_are_one_sentence(club: Path, tmp_path: Path) -> None:
@@ -409,13 +409,13 @@ class TestStrangersTables:
     @pytest.mark.parametrize(
         ("count", "options", "message"),
         [
-            (1, {"items_columns": "a,b"}, "--items-columns has no meaning for interactions with"),
-            (1, {"long": "a,b"}, "--long has no meaning"),
-            (1, {"items_id": "a"}, "--items-id has no meaning"),
-            (2, {"users_id": "a"}, "--users-id has no meaning for a data set without --users"),
-            (2, {"users_columns": "a"}, "--users-columns has no meaning"),
+            (1, {"items_columns": "a,b"}, "--items-columns does not go with interactions with"),
+            (1, {"long": "a,b"}, "--long does not go with"),
+            (1, {"items_id": "a"}, "--items-id does not go with"),
+            (2, {"users_id": "a"}, "--users-id does not go with a data set without --users"),
+            (2, {"users_columns": "a"}, "--users-columns does not go with"),
             (2, {"columns": "a,a"}, "columns must be a list of different names"),
-            (0, {"source": "events", "delimiter": ";"}, "--delimiter has no meaning"),
+            (0, {"source": "events", "delimiter": ";"}, "--delimiter does not go with"),
         ],
     )
     def test_an_option_without_effect_is_refused(

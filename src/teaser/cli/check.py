@@ -1,19 +1,32 @@
-"""The commands that look at a model's reasons and at its discovered groups: check, groups."""
+"""The commands that look at a folder: check, groups, card, info."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import polars as pl
 import typer
 
-from teaser.cli.options import AsJson, ModelFolder, Seed, find_dataset
-from teaser.cli.output import err, print_json, print_lines, print_next, progress_bar
+from teaser import artifact
+from teaser.cli.options import AsJson, Folder, ModelFolder, Seed, find_dataset
+from teaser.cli.output import (
+    draw_content,
+    draw_recipe,
+    err,
+    out,
+    print_json,
+    print_lines,
+    print_next,
+    progress_bar,
+)
 from teaser.data.dataset import Dataset
-from teaser.errors import ParameterError
+from teaser.data.tags import Tag
+from teaser.errors import ArtifactError, ParameterError
+from teaser.evaluate.card import card as make_card
 from teaser.evaluate.check import check_model
 from teaser.model import load
 from teaser.model.extensions.groups import Group
-from teaser.model.recipe import percent
+from teaser.model.recipe import Recipe, percent
 from teaser.model.teaser import Teaser
 
 commands = typer.Typer()
@@ -67,7 +80,10 @@ def groups(
     if path is not None:
         found.write(path, titles)
     if as_json:
-        print_json([_as_dict(group) for group in found.groups])
+        names = ("grain", "size", "exemplars", "label_share")
+        rows = [{n: getattr(group, n) for n in names} for group in found.groups]
+        pairs = zip(found.groups, rows, strict=True)
+        print_json([{"name": g.tag.value, "label": g.label_tag, **row} for g, row in pairs])
         return
     shown = _spread(found.groups)
     for group in shown:
@@ -87,12 +103,97 @@ def _spread(groups: Sequence[Group]) -> list[Group]:
     return [ordered[i * (len(ordered) - 1) // max(1, n - 1)] for i in range(n)]
 
 
-def _as_dict(group: Group) -> dict[str, object]:
+@commands.command()
+def card(
+    model: ModelFolder,
+    *,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="The data set of the fit, for its report and a check; found by itself where the "
+            "model still knows it.",
+            show_default=False,
+        ),
+    ] = None,
+    path: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The Markdown file to write.")
+    ] = None,
+    stability: Annotated[
+        bool, typer.Option(help="Whether to fit two halves of the people, which takes longest.")
+    ] = False,
+    seed: Seed = 0,
+) -> None:
+    """Write the card of a model as Markdown: data, recipe, accuracy, parts of scores, limits."""
+    fitted = load(model, Teaser)
+    with progress_bar(err, "reading the data set, and the lists of people"):
+        dataset = _dataset(fitted, data)
+        text = make_card(fitted, dataset, folder=model, stability=stability, rng=seed)
+    if path is None:
+        print_lines(text.splitlines())
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ArtifactError(f"The card could not be written to {path}: {error}.") from error
+    print_lines([f"{path} has the card of {model}."])
+
+
+def _dataset(model: Teaser, given: Path | None) -> Dataset | None:
+    """Return the data set that is given, or that of the fit where it is still the same."""
+    if given is not None:
+        return Dataset.load(given)
+    path = model.dataset_path_
+    if path is None or not Path(path).exists():
+        return None
+    found = Dataset.load(path)
+    same = tuple(model.items_[: model.encoder_.shape[0]]) == tuple(found.items)
+    return found if same else None
+
+
+@commands.command()
+def info(
+    folder: Folder,
+    *,
+    find: Annotated[
+        str | None, typer.Option(help="List items and tags whose name contains this text.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe a saved folder; with --find, look up items and tags by name."""
+    if artifact.read_manifest(folder)["kind"] == "dataset":
+        data = Dataset.load(folder)
+        content, items, tags, rules = data.describe(), data.table, data.tags, data.rules
+    else:
+        model = load(folder)
+        content, items, tags, rules = model.describe(), model.table_, model.tags_, model.rules_
+    if find is not None:
+        content = _find_names(find, items, tags, rules.roles.get("title"))
+    if as_json:
+        print_json(content)
+        return
+    if find is not None and not any(content.values()):
+        out.print(f"Nothing found: no item and no tag contains {find!r}.", markup=False)
+        return
+    recipe = content.pop("recipe", None)
+    for line in draw_content(content):
+        out.print(line, soft_wrap=True)
+    if recipe is not None:
+        out.print("[bold]recipe[/]")
+        out.print(draw_recipe(Recipe.from_dict(recipe)))
+
+
+def _find_names(
+    text: str, items: pl.DataFrame, tags: Sequence[Tag], title: str | None
+) -> dict[str, Any]:
+    """Return the items and tags whose id, title or name contains a text, in any case."""
+    names = items.to_series(0).cast(str).to_list()
+    titles = items[title].cast(str).fill_null("").to_list() if title else [""] * len(names)
+    wanted = text.casefold()
     return {
-        "name": group.tag.value,
-        "grain": group.grain,
-        "size": group.size,
-        "exemplars": list(group.exemplars),
-        "label": None if group.label_tag is None else str(group.label_tag),
-        "label_share": group.label_share,
+        "items": {
+            name: shown
+            for name, shown in zip(names, titles, strict=True)
+            if wanted in f"{name} {shown}".casefold()
+        },
+        "tags": [str(tag) for tag in tags if wanted in str(tag).casefold()],
     }

@@ -12,14 +12,15 @@ from teaser.cli.output import (
     draw_profile,
     draw_recommendations,
     err,
-    fit_with_progress,
     out,
     print_lines,
+    progress_bar,
 )
 from teaser.cli.serve import serve_events
 from teaser.data import demo as events
 from teaser.data.dataset import Dataset
 from teaser.data.tags import Tag
+from teaser.evaluate.choose import fit
 from teaser.model.teaser import Teaser
 from teaser.profile import Presses
 
@@ -61,9 +62,10 @@ def demo(
 def _fit(dataset: Dataset) -> Teaser:
     _print_title("The data")
     print_lines(dataset.lines())
-    model = Teaser()
-    fit_with_progress(model, dataset, err)
-    return model
+    for line in Teaser().estimate(dataset).lines():
+        err.print(line, highlight=False, soft_wrap=True)
+    with progress_bar(err, "preparing") as update:
+        return fit(dataset, recipe="paper", callback=update)
 
 
 def _show_history(dataset: Dataset, history: list[int | str]) -> None:

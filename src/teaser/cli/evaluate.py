@@ -10,19 +10,339 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from teaser.cli.options import FLAGS
-from teaser.cli.output import err, out, print_lines
+from teaser.cli.output import err, new_table, out, print_lines, print_next
 from teaser.errors import ParameterError
+from teaser.explain import PARTS
 from teaser.model.shared_fit import make_model
 from teaser.model.teaser import Teaser
 from teaser.parameters import options_of
 
 if TYPE_CHECKING:
+    from teaser.evaluate.metrics import Summary
     from teaser.evaluate.study.plan import Study
+    from teaser.evaluate.study.results import (
+        DialResults,
+        DialSetting,
+        SimulationResult,
+        StudyResults,
+    )
+    from teaser.evaluate.study.run import Progress as StudyProgress
+
+commands = typer.Typer()
+
+StudyFile = Annotated[
+    Path,
+    typer.Argument(
+        help="A study, such as experiments/events.toml; or a folder that prepare wrote, which "
+        "gets a study."
+    ),
+]
+Data = Annotated[
+    Path, typer.Option(envvar="TEASER_DATA", help="Folder that holds the public data sets.")
+]
+Results = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="Folder of the results; beside the study if not given."),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(help="With a prepared folder: users, last or time; users if not given."),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="A small run, named NAME-quick.")]
+
+
+@commands.command()
+def evaluate(
+    study: StudyFile,
+    *,
+    data: Data = Path("data"),
+    folder: Results = None,
+    quick: Quick = False,
+    split: Kind = None,
+) -> None:
+    """Choose parameters, test and compare the models of a study; a stopped run is resumed."""
+    from teaser.evaluate.study.run import run_study
+
+    plan, place = _open(study, folder, split)
+    with study_bars() as progress:
+        results = run_study(plan, data=data, out=place, quick=quick, progress=progress)
+    show_models(results)
+    show_simulations(results.simulations)
+    show_best(results, plan, data)
+    name = f"{plan.name}-quick" if quick else plan.name
+    print_lines([f"{results.seconds:.0f} s; results in {place / name}.json"])
+    _say_file(study, plan, "evaluate", folder)
+    print_next(f"teaser report {shlex.quote(f'{place / name}.json')} --out REPORT")
+
+
+def _open(path: Path, folder: Path | None, kind: str | None) -> tuple["Study", Path]:
+    """Return a study and the folder of its results; a prepared data set gets a study first."""
+    from teaser.evaluate.study.plan import Study
+    from teaser.evaluate.study.propose import open_study, study_path
+
+    if not path.is_dir():
+        if kind is not None:
+            raise ParameterError(
+                f'--split is for a prepared folder. {path} is a study: write kind = "{kind}" '
+                "into its table [split]."
+            )
+        return Study.read(path), folder or path.parent / "results"
+    file = study_path(path, folder, kind=kind or "users")
+    known = file.exists()
+    plan = open_study(path, folder, kind=kind or "users")
+    err.print(
+        f"The study {file} {'is taken as it stands' if known else 'was written'}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return plan, folder or file.parent / "results"
+
+
+def _say_file(given: Path, study: "Study", command: str, folder: Path | None) -> None:
+    """Say how to edit and run a study that was written for a prepared data set."""
+    if given.is_dir():
+        file = Path(study.folder) / f"{study.name}.toml"
+        out_option = "" if folder is None else f" --out {shlex.quote(str(folder))}"
+        print_lines(
+            [f"Edit {file} and run it again: teaser {command} {shlex.quote(str(file))}{out_option}"]
+        )
+
+
+@commands.command()
+def tune(
+    study: StudyFile,
+    *,
+    data: Data = Path("data"),
+    folder: Results = None,
+    quick: Quick = False,
+    split: Kind = None,
+    remainder_l2: Annotated[
+        list[float] | None, typer.Option(help="Penalties on the remainder; repeat.")
+    ] = None,
+    l2_weights: Annotated[
+        list[float] | None, typer.Option(help="Penalties on item-to-item weights; repeat.")
+    ] = None,
+    l2_encoder: Annotated[
+        list[float] | None, typer.Option(help="Penalties on the encoder; repeat.")
+    ] = None,
+    neighbours: Annotated[
+        list[int] | None, typer.Option(help="Numbers of neighbours of an item; repeat.")
+    ] = None,
+    within: Annotated[
+        float, typer.Option(help="How much accuracy the recommended setting may lose.")
+    ] = 0.01,
+) -> None:
+    """Compare tags alone and tags then neighbours; a stopped run is resumed."""
+    from teaser.evaluate.report import write_dial
+    from teaser.evaluate.study.dial import dial_study
+    from teaser.evaluate.study.plan import DialPlan, validate
+
+    plan, place = _open(study, folder, split)
+    given: dict[str, Any] = {"remainder_l2": remainder_l2, "l2_weights": l2_weights}
+    given |= {"l2_encoder": l2_encoder, "neighbours": neighbours}
+    chosen: dict[str, Any] = {name: tuple(v) for name, v in given.items() if v}
+    grid = validate(DialPlan, {**asdict(plan.dial), **chosen})
+    with study_bars() as progress:
+        dial = dial_study(
+            plan, data=data, out=place, grid=grid, within=within, quick=quick, progress=progress
+        )
+    show_dial(dial)
+    name = f"{plan.name}-quick" if quick else plan.name
+    drawn = write_dial(dial, place / f"{name}.dial.svg")
+    print_lines([f"results in {place / name}.dial.json, the picture in {drawn}"])
+    print_lines(["To fit the recommended setting to all users:"])
+    found = {**dial.fixed, **dial.recommended.parameters}
+    print_lines(f"  {command}" for command in fit_commands(plan, data, found))
+    _say_file(study, plan, "tune", folder)
+
+
+@commands.command()
+def simulate(
+    study: StudyFile,
+    *,
+    data: Data = Path("data"),
+    folder: Results = None,
+    quick: Quick = False,
+    tags: Annotated[list[int] | None, typer.Option(help="How many tags to press; repeat.")] = None,
+    strength: Annotated[
+        list[int] | None, typer.Option(help="Presses on each, -5 to 5; repeat.")
+    ] = None,
+    scale: Annotated[list[str] | None, typer.Option(help="robust or paper; repeat.")] = None,
+    step: Annotated[
+        list[float] | None, typer.Option(help="How far one press moves; repeat.")
+    ] = None,
+    among: Annotated[
+        list[str] | None,
+        typer.Option(help="Which tags to press: all, declared or discovered; repeat."),
+    ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="A model of the study; repeat. All by default.")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="Number of random draws of tags.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the draws.")] = None,
+) -> None:
+    """Simulate presses by the test users of a study, and measure their lists."""
+    from teaser.evaluate.study.plan import SimulationPlan, validate
+    from teaser.evaluate.study.run import simulate_study
+
+    whole, place = _open(study, folder, None)
+    plan = whole.simulate[0] if whole.simulate else SimulationPlan()
+    given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
+    given |= {"among": among, "models": model}
+    chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
+    chosen |= {k: v for k, v in (("draws", draws), ("seed", seed)) if v is not None}
+    plan = validate(SimulationPlan, {**asdict(plan), **chosen})
+    with study_bars() as progress:
+        rows = simulate_study(whole, plan, data=data, out=place, quick=quick, progress=progress)
+    show_simulations(rows)
+
+
+@commands.command()
+def report(
+    results: Annotated[
+        list[Path], typer.Argument(help="Results (NAME.json) of studies, or folders of them.")
+    ],
+    *,
+    folder: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder to write: page, tables, pictures.")
+    ] = Path("report"),
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Write the tables alone; --out is then a .md file.")
+    ] = False,
+) -> None:
+    """Write a page, tables and pictures of the results of studies."""
+    from teaser.evaluate.report import write_report, write_tables
+
+    print_lines([str((write_tables if tables else write_report)(results, folder))])
+
+
+@contextmanager
+def study_bars() -> Iterator["StudyProgress"]:
+    """Show a bar for each stage, with the time left, on stderr."""
+    columns = (
+        TextColumn("{task.description:<20}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[doing]}"),
+    )
+    with Progress(*columns, console=err) as bars:
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, done: int, total: int, doing: str) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total, doing=doing)
+            bars.update(tasks[stage], completed=done, total=total, doing=doing)
+
+        yield update
+
+
+def show_models(results: "StudyResults") -> None:
+    """Print what each model reached on the test users, and where its scores come from."""
+    from teaser.evaluate.metrics import METRIC_TITLES
+
+    metrics = ("recall@20", "recall@100", "coverage@20")
+    heads = (METRIC_TITLES["ndcg@100"], *(METRIC_TITLES[m] for m in metrics), "fit")
+    table = new_table("model", *(f">{head}" for head in heads))
+    for model in results.models:
+        values = [_number(model.value(m)) for m in metrics]
+        reached = _with_error(model.value("ndcg@100"))
+        table.add_row(model.name, reached, *values, f"{model.fit.seconds:.1f} s")
+    print_lines([f"{results.title}: {results.split.test_users:,} test users"])
+    out.print(table)
+    print_lines(results.split.notes)
+    models = [model for model in results.models if model.shares]
+    parts = [part for part in PARTS if any(m.shares.get(part, 0.0) >= 0.005 for m in models)]
+    table = new_table("model", *(f">{part}" for part in parts), ">from tags")
+    for model in models:
+        shares = (*(model.shares.get(part) for part in parts), model.tag_share)
+        table.add_row(model.name, *map(_percent, shares))
+    if models:
+        print_lines(["Where scores come from, first 20 of each list"])
+        out.print(table)
+
+
+def show_simulations(simulations: "Sequence[SimulationResult]") -> None:
+    """Print what simulated feedback gained."""
+    if not simulations:
+        return
+    heads = ("step", "tags", "presses", "after", "gain", "95 % interval")
+    table = new_table("model", "scale", *(f">{head}" for head in heads), "among")
+    for each in simulations:
+        gain = each.gain["ndcg@100"]
+        pressed = (f"{each.step:g}", str(each.n_tags), f"{each.strength:+d}")
+        interval = f"{gain.low:+.4f} to {gain.high:+.4f}"
+        after = _number(each.metrics["ndcg@100"])
+        cells = (*pressed, after, f"{gain.mean:+.4f}", interval, each.among)
+        table.add_row(each.model, each.scale, *cells)
+    print_lines(["Simulated feedback, nDCG@100"])
+    out.print(table)
+
+
+def show_best(results: "StudyResults", study: "Study", data: Path) -> None:
+    """Print the best parameters of each model, and for a Teaser how to fit it to all users."""
+    table = new_table("model", "parameters")
+    for model in results.models:
+        given = model.parameters.items()
+        chosen = ", ".join(f"{n}={f'{v:g}' if isinstance(v, float) else v}" for n, v in given)
+        table.add_row(model.name, " × ".join(model.parts) or chosen or "-")
+    print_lines(["Best parameters"])
+    out.print(table)
+    commands = {
+        model.name: fit_commands(study, data, model.parameters)
+        for model in results.models
+        if model.kind == "Teaser"
+    }
+    if commands:
+        first = next(iter(commands.values()))
+        print_lines(["To fit one of these to all users:", *(f"  {line}" for line in first[:-1])])
+    for name, (*_, fit) in commands.items():
+        print_lines([f"{name}:", f"  {fit}"])
+
+
+def show_dial(dial: "DialResults") -> None:
+    """Print the settings of the dial, and which is recommended."""
+    from teaser.evaluate.metrics import METRIC_TITLES
+
+    varied = ("remainder.l2", "remainder.neighbours", "l2_weights", "l2_encoder")
+    names = (*(name.removeprefix("remainder.") for name in varied),)
+    metric = METRIC_TITLES.get(dial.metric, dial.metric)
+    table = new_table("model", *(f">{name}" for name in (*names, metric, "from tags")))
+    for each in sorted(dial.settings, key=lambda s: (-s.tag_share, -s.value)):
+        given = (f"{each.parameters[n]:g}" if n in each.parameters else "" for n in varied)
+        cells = (*given, f"{each.value:.4f}", _percent(each.tag_share))
+        table.add_row(each.kind, *cells, style="bold" if each == dial.recommended else None)
+    print_lines([f"{dial.title}: the dial, {dial.users:,} validation users"])
+    out.print(table)
+    print_lines([f"Recommended: {_setting(dial.recommended)}, the most of all {dial.near}."])
+    if dial.ease is not None:
+        most = dial.at_ease
+        found = "no setting with tags reaches it" if most is None else _setting(most)
+        print_lines([f"EASE: {dial.ease:.4f}. At its accuracy or better, most from tags: {found}."])
+
+
+def _setting(chosen: "DialSetting") -> str:
+    parameters = ", ".join(f"{name}={value:g}" for name, value in chosen.parameters.items())
+    return f"Teaser({parameters}): {chosen.value:.4f}, {_percent(chosen.tag_share)} from tags"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"
+
+
+def _number(summary: "Summary | None") -> str:
+    return "-" if summary is None or math.isnan(summary.mean) else f"{summary.mean:.4f}"
+
+
+def _with_error(summary: "Summary | None") -> str:
+    known = summary is not None and not math.isnan(summary.error)
+    return _number(summary) + (f" ± {summary.error:.4f}" if summary and known else "")
+
 
 # Given always: without them, `teaser fit` would choose a recipe of its own.
 _ALWAYS = ("l2_weights", "l2_encoder")
@@ -114,384 +434,3 @@ if TYPE_CHECKING:
         StudyResults,
     )
     from teaser.evaluate.study.run import Progress as StudyProgress
-
-
-# Narrower terminals get fewer columns; the files of results have all of them.
-WIDE = 120
-
-
-@contextmanager
-def study_bars() -> Iterator["StudyProgress"]:
-    """Show a bar for each stage, with the time left, on stderr."""
-    columns = (
-        TextColumn("{task.description:<20}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[doing]}"),
-    )
-    with Progress(*columns, console=err) as bars:
-        tasks: dict[str, Any] = {}
-
-        def update(stage: str, done: int, total: int, doing: str) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=total, doing=doing)
-            bars.update(tasks[stage], completed=done, total=total, doing=doing)
-
-        yield update
-
-
-def say(line: str) -> None:
-    """Print a line of plain text."""
-    print_lines([line])
-
-
-def show_models(results: "StudyResults") -> None:
-    """Print what each model reached on the test users, and how they were split."""
-    from teaser.evaluate.metrics import METRIC_TITLES
-
-    metrics = ["recall@20", "recall@100", "ndcg@100", "coverage@20"]
-    wide = out.width >= WIDE
-    if wide:
-        metrics += ["diversity@20", "long_tail@20"]
-    users = results.split.test_users
-    table = Table(title=f"{results.title}: {users:,} test users", title_justify="left")
-    table.add_column("model", no_wrap=True)
-    for metric in metrics:
-        table.add_column(METRIC_TITLES[metric], justify="right")
-    table.add_column("fit", justify="right", no_wrap=True)
-    for model in results.models:
-        values = [_format_summary(model.value(metric), error=wide) for metric in metrics]
-        table.add_row(model.name, *values, f"{model.fit.seconds:.1f} s")
-    out.print(table)
-    print_lines(results.split.notes)
-
-
-def show_parts(results: "StudyResults") -> None:
-    """Print where the scores of models with tags come from."""
-    from teaser.explain import PARTS
-
-    models = [model for model in results.models if model.shares]
-    if not models:
-        return
-    table = _table("Where scores come from, first 20 of each list")
-    parts = [
-        part
-        for part in PARTS
-        if out.width >= WIDE or any(model.shares.get(part, 0.0) >= 0.05 for model in models)
-    ]
-    for name in ("model", *parts, "from tags"):
-        table.add_column(name, justify="left" if name == "model" else "right", overflow="fold")
-    for model in models:
-        shares = [_percent(model.shares.get(part)) for part in parts]
-        table.add_row(model.name, *shares, _percent(model.tag_share))
-    out.print(table)
-
-
-def _table(title: str) -> Table:
-    """Return an empty table, without lines between columns in a narrow terminal."""
-    table = Table(title=title, title_justify="left")
-    if out.width < WIDE:
-        table.box, table.padding, table.show_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
-    return table
-
-
-def show_dial(dial: "DialResults") -> None:
-    """Print the settings of the dial, and which is recommended."""
-    from teaser.evaluate.metrics import METRIC_TITLES
-
-    metric = METRIC_TITLES.get(dial.metric, dial.metric)
-    title = f"{dial.title}: the dial, {dial.users:,} validation users"
-    table = _table(title)
-    wide = out.width >= WIDE
-    varied = ("remainder.l2", "remainder.neighbours", "l2_weights", "l2_encoder")
-    parts = ("declared", "discovered", "general", "viewed")
-    further = (*parts, "of personal", "fit") if wide else ()
-    names = ("model", *(v.removeprefix("remainder.") for v in varied), metric, "from tags")
-    for name in (*names, *further):
-        table.add_column(name, justify="left" if name == "model" else "right", no_wrap=True)
-    for each in sorted(dial.settings, key=lambda s: (-s.tag_share, -s.value)):
-        given = each.parameters
-        shares = [*(each.shares.get(part) for part in parts), each.personal_share]
-        more = [*map(_percent, shares), f"{each.seconds:.1f} s"]
-        table.add_row(
-            each.kind,
-            *(f"{given[name]:g}" if name in given else "" for name in varied),
-            f"{each.value:.4f}" + (f" ± {each.error:.4f}" if wide else ""),
-            _percent(each.tag_share),
-            *more[: len(further)],
-            style="bold" if each == dial.recommended else None,
-        )
-    out.print(table)
-    say(f"Recommended: {_setting(dial.recommended)}, the most of all {dial.near}.")
-    if dial.ease is not None:
-        most = dial.at_ease
-        told_most = "no setting with tags reaches it" if most is None else _setting(most)
-        say(f"EASE: {dial.ease:.4f}. At its accuracy or better, most from tags: {told_most}.")
-
-
-def _setting(chosen: "DialSetting") -> str:
-    parameters = ", ".join(f"{name}={value:g}" for name, value in chosen.parameters.items())
-    return f"Teaser({parameters}): {chosen.value:.4f}, {100 * chosen.tag_share:.0f} % from tags"
-
-
-def show_best(results: "StudyResults", study: "Study", data: Path) -> None:
-    """Print the best parameters of each model, and for a Teaser how to fit it to all users."""
-    table = Table(title="Best parameters", title_justify="left")
-    table.add_column("model")
-    table.add_column("parameters", overflow="fold")
-    for model in results.models:
-        chosen = ", ".join(f"{name}={_plain(v)}" for name, v in model.parameters.items())
-        table.add_row(model.name, " × ".join(model.parts) or chosen or "-")
-    out.print(table)
-    commands = {
-        model.name: fit_commands(study, data, model.parameters)
-        for model in results.models
-        if model.kind == "Teaser"
-    }
-    if not commands:
-        return
-    say("To fit one of these to all users:")
-    first = next(iter(commands.values()))
-    print_lines(f"  {command}" for command in first[:-1])
-    for name, (*_, fit) in commands.items():
-        print_lines([f"{name}:", f"  {fit}"])
-
-
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.0f} %"
-
-
-def show_simulations(simulations: "Sequence[SimulationResult]") -> None:
-    """Print what simulated feedback gained."""
-    if not simulations:
-        return
-    table = Table(title="Simulated feedback, nDCG@100", title_justify="left")
-    wide = out.width >= WIDE
-    texts = ("model", "scale", "among")
-    columns = ("step", "tags", "presses", "after", "gain", "95 % interval", "among")
-    left_out = () if wide else ("scale", "step", "after")
-    names = [name for name in ("model", "scale", *columns) if name not in left_out]
-    for name in names:
-        table.add_column(
-            name, justify="left" if name in texts else "right", no_wrap=name == "model"
-        )
-    for each in simulations:
-        gain = each.gain["ndcg@100"]
-        cells = {
-            "model": each.model,
-            "scale": each.scale,
-            "step": f"{each.step:g}",
-            "tags": str(each.n_tags),
-            "presses": f"{each.strength:+d}",
-            "after": _format_summary(each.metrics["ndcg@100"]),
-            "gain": f"{gain.mean:+.4f}",
-            "95 % interval": f"{gain.low:+.4f} to {gain.high:+.4f}",
-            "among": each.among,
-        }
-        table.add_row(*(cells[name] for name in names))
-    out.print(table)
-
-
-def _format_summary(summary: "Summary | None", *, error: bool = True) -> str:
-    if summary is None or math.isnan(summary.mean):
-        return "-"
-    if not error or math.isnan(summary.error):
-        return f"{summary.mean:.4f}"
-    return f"{summary.mean:.4f} ± {summary.error:.4f}"
-
-
-if TYPE_CHECKING:
-    from teaser.evaluate.study.plan import Study
-
-commands = typer.Typer()
-
-StudyFile = Annotated[
-    Path,
-    typer.Argument(
-        help="A study, such as experiments/events.toml; or a folder that prepare wrote, which "
-        "gets a study."
-    ),
-]
-Data = Annotated[
-    Path, typer.Option(envvar="TEASER_DATA", help="Folder that holds the public data sets.")
-]
-Results = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Folder of the results; beside the study if not given."),
-]
-Kind = Annotated[
-    str | None,
-    typer.Option(help="With a prepared folder: users, last or time; users if not given."),
-]
-Quick = Annotated[bool, typer.Option("--quick", help="A small run, named NAME-quick.")]
-
-
-@commands.command()
-def evaluate(
-    study: StudyFile,
-    *,
-    data: Data = Path("data"),
-    folder: Results = None,
-    quick: Quick = False,
-    split: Kind = None,
-) -> None:
-    """Choose parameters, test and compare the models of a study; a stopped run is resumed."""
-    from teaser.evaluate.study.run import run_study
-
-    plan, place = _open(study, folder, split)
-    with study_bars() as progress:
-        results = run_study(plan, data=data, out=place, quick=quick, progress=progress)
-    show_models(results)
-    show_parts(results)
-    show_simulations(results.simulations)
-    show_best(results, plan, data)
-    name = f"{plan.name}-quick" if quick else plan.name
-    say(f"{results.seconds:.0f} s; results in {place / name}.json")
-    _say_file(study, plan, "evaluate", folder)
-    say(f"Next: teaser report {shlex.quote(f'{place / name}.json')} --out REPORT")
-
-
-def _open(path: Path, folder: Path | None, kind: str | None) -> tuple["Study", Path]:
-    """Return a study and the folder of its results; a prepared data set gets a study first."""
-    from teaser.evaluate.study.plan import Study
-    from teaser.evaluate.study.propose import open_study, study_path
-
-    if not path.is_dir():
-        if kind is not None:
-            raise ParameterError(
-                f'--split is for a prepared folder. {path} is a study: write kind = "{kind}" '
-                "into its table [split]."
-            )
-        return Study.read(path), folder or path.parent / "results"
-    file = study_path(path, folder, kind=kind or "users")
-    known = file.exists()
-    plan = open_study(path, folder, kind=kind or "users")
-    err.print(
-        f"The study {file} {'is taken as it stands' if known else 'was written'}.",
-        highlight=False,
-        soft_wrap=True,
-    )
-    return plan, folder or file.parent / "results"
-
-
-def _say_file(given: Path, study: "Study", command: str, folder: Path | None) -> None:
-    """Say how to edit and run a study that was written for a prepared data set."""
-    if given.is_dir():
-        file = Path(study.folder) / f"{study.name}.toml"
-        out_option = "" if folder is None else f" --out {shlex.quote(str(folder))}"
-        say(f"Edit {file} and run it again: teaser {command} {shlex.quote(str(file))}{out_option}")
-
-
-@commands.command()
-def tune(
-    study: StudyFile,
-    *,
-    data: Data = Path("data"),
-    folder: Results = None,
-    quick: Quick = False,
-    split: Kind = None,
-    remainder_l2: Annotated[
-        list[float] | None, typer.Option(help="Penalties on the remainder; repeat.")
-    ] = None,
-    l2_weights: Annotated[
-        list[float] | None, typer.Option(help="Penalties on item-to-item weights; repeat.")
-    ] = None,
-    l2_encoder: Annotated[
-        list[float] | None, typer.Option(help="Penalties on the encoder; repeat.")
-    ] = None,
-    neighbours: Annotated[
-        list[int] | None, typer.Option(help="Numbers of neighbours of an item; repeat.")
-    ] = None,
-    within: Annotated[
-        float, typer.Option(help="How much accuracy the recommended setting may lose.")
-    ] = 0.01,
-) -> None:
-    """Compare tags alone and tags then neighbours; a stopped run is resumed."""
-    from teaser.evaluate.report import write_dial
-    from teaser.evaluate.study.dial import dial_study
-    from teaser.evaluate.study.plan import DialPlan, validate
-
-    plan, place = _open(study, folder, split)
-    given: dict[str, Any] = {"remainder_l2": remainder_l2, "l2_weights": l2_weights}
-    given |= {"l2_encoder": l2_encoder, "neighbours": neighbours}
-    chosen: dict[str, Any] = {name: tuple(v) for name, v in given.items() if v}
-    grid = validate(DialPlan, {**asdict(plan.dial), **chosen})
-    with study_bars() as progress:
-        dial = dial_study(
-            plan, data=data, out=place, grid=grid, within=within, quick=quick, progress=progress
-        )
-    show_dial(dial)
-    name = f"{plan.name}-quick" if quick else plan.name
-    drawn = write_dial(dial, place / f"{name}.dial.svg")
-    say(f"results in {place / name}.dial.json, the picture in {drawn}")
-    say("To fit the recommended setting to all users:")
-    found = {**dial.fixed, **dial.recommended.parameters}
-    print_lines(f"  {command}" for command in fit_commands(plan, data, found))
-    _say_file(study, plan, "tune", folder)
-
-
-@commands.command()
-def simulate(
-    study: StudyFile,
-    *,
-    data: Data = Path("data"),
-    folder: Results = None,
-    quick: Quick = False,
-    tags: Annotated[list[int] | None, typer.Option(help="How many tags to press; repeat.")] = None,
-    strength: Annotated[
-        list[int] | None, typer.Option(help="Presses on each, -5 to 5; repeat.")
-    ] = None,
-    scale: Annotated[list[str] | None, typer.Option(help="robust or paper; repeat.")] = None,
-    step: Annotated[
-        list[float] | None, typer.Option(help="How far one press moves; repeat.")
-    ] = None,
-    among: Annotated[
-        list[str] | None,
-        typer.Option(help="Which tags to press: all, declared or discovered; repeat."),
-    ] = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="A model of the study; repeat. All by default.")
-    ] = None,
-    draws: Annotated[
-        int | None, typer.Option(min=1, help="Number of random draws of tags.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the draws.")] = None,
-) -> None:
-    """Simulate presses by the test users of a study, and measure their lists."""
-    from teaser.evaluate.study.plan import SimulationPlan, validate
-    from teaser.evaluate.study.run import simulate_study
-
-    whole, place = _open(study, folder, None)
-    plan = whole.simulate[0] if whole.simulate else SimulationPlan()
-    given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
-    given |= {"among": among, "models": model}
-    chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
-    chosen |= {k: v for k, v in (("draws", draws), ("seed", seed)) if v is not None}
-    plan = validate(SimulationPlan, {**asdict(plan), **chosen})
-    with study_bars() as progress:
-        rows = simulate_study(whole, plan, data=data, out=place, quick=quick, progress=progress)
-    show_simulations(rows)
-
-
-@commands.command()
-def report(
-    results: Annotated[
-        list[Path], typer.Argument(help="Results (NAME.json) of studies, or folders of them.")
-    ],
-    *,
-    folder: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder to write: page, tables, pictures.")
-    ] = Path("report"),
-    tables: Annotated[
-        bool, typer.Option("--tables", help="Write the tables alone; --out is then a .md file.")
-    ] = False,
-) -> None:
-    """Write a page, tables and pictures of the results of studies."""
-    from teaser.evaluate.report import write_report, write_tables
-
-    say(str((write_tables if tables else write_report)(results, folder)))

@@ -2,7 +2,7 @@
 
 import logging
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +25,6 @@ from teaser.cli.options import (
 from teaser.cli.output import (
     draw_recipe,
     err,
-    fit_with_progress,
     out,
     print_json,
     print_lines,
@@ -104,15 +103,16 @@ def fit(
     with held as gram:
         # Our own error reports a lost scheduler; Dask's log would repeat it.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        prefix = "largest recipe: "
         if plan.split is None:
-            model.gram = gram
-            fit_with_progress(model, data, err, start=earlier, previous=previous, limit=limit)
-            model.recipe_ = plan.stated
-        else:
-            for line in model.estimate(data).lines():
-                err.print(f"largest recipe: {line}", highlight=False, soft_wrap=True)
-            with progress_bar(err, "preparing") as update:
-                model = run_plan(plan, start=earlier, previous=previous, callback=update)
+            prefix = ""
+            plan = replace(
+                plan, parameters={plan.stated.chosen: [model.parameters() | {"gram": gram}]}
+            )
+        for line in model.estimate(data).lines(limit):
+            err.print(f"{prefix}{line}", highlight=False, soft_wrap=True)
+        with progress_bar(err, "preparing") as update:
+            model = run_plan(plan, start=earlier, previous=previous, callback=update)
     model.dataset_path_ = str(dataset.resolve())
     model.save(folder)
     if as_json:

@@ -13,17 +13,16 @@ from typer.core import TyperGroup
 
 from teaser._version import __version__
 from teaser.cli import (
-    ask,
-    card,
     check,
-    compare,
     demo,
     evaluate,
+    explain,
     fit,
-    lists,
     mcp,
     prepare,
+    recommend,
     refit,
+    say,
     serve,
 )
 from teaser.cli.output import err, out
@@ -55,7 +54,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="A recommender that people can read and steer.",
 )
-for module in (prepare, fit, check, card, lists, ask, compare, demo, serve, mcp, refit, evaluate):
+for module in (prepare, fit, check, recommend, explain, say, demo, serve, mcp, refit, evaluate):
     app.add_typer(module.commands)
 
 

@@ -313,7 +313,7 @@ def refuse_unused(what: str, **options: object) -> None:
     for name, value in options.items():
         if value is not None:
             flag = name.replace("_", "-")
-            raise ParameterError(f"--{flag} has no meaning for {what}. Leave it out.")
+            raise ParameterError(f"--{flag} does not go with {what}. Leave it out.")
 
 
 def read_history(items: Container[object], given: list[str] | None) -> list[str] | dict[str, float]:
@@ -377,9 +377,11 @@ class Person:
             The model, and the folder that it was read from.
         """
         if self.user is None:
-            refuse_unused("a command without --user", data=self.data)
+            if self.data is not None:
+                raise ParameterError("--data is the data set of --user. Give --user too.")
             return read_history(model.items_, self.history)
-        refuse_unused("--user, who has a history", history=self.history)
+        if self.history is not None:
+            raise ParameterError("Give --history or --user, not both.")
         return Dataset.load(find_dataset(folder, model, self.data, "--data DATA")).history(
             self.user
         )

@@ -1,10 +1,11 @@
-"""profile, recommend, explain, info and say: what they print, and how they refuse."""
+"""The commands that say why and what: profile, explain, compare, transparency, info, say."""
 
 import json
 from pathlib import Path
 
 import pytest
 from commands import refused, said
+from saved_folder import forge
 
 import teaser
 from teaser import Dataset
@@ -57,8 +58,6 @@ def test_an_explanation_adds_up(shop: Path) -> None:
     assert found["general"] + reasons == pytest.approx(found["score"])
     assert reasons == pytest.approx(sum(found["tags"].values()))
     assert "general appeal adds" in text or "general appeal takes" in text
-    names = [line.split()[0] for line in text.splitlines() if line.strip()]
-    assert names.index("general") + 1 == names.index("tags") == names.index("viewed") - 1
 
 
 def test_the_origin_of_an_affinity(shop: Path) -> None:
@@ -71,10 +70,10 @@ def test_the_origin_of_an_affinity(shop: Path) -> None:
 
 
 def test_one_thing_is_explained_at_a_time(shop: Path) -> None:
-    assert "Give the item to explain, or a tag" in refused("explain", shop / "model", "-i", "i2")
-    assert "either" in refused("explain", shop / "model", "i4", "--tag", "town=Ghent")
+    for words in (("-i", "i2"), ("i4", "--tag", "town=Ghent")):
+        assert "Give an item to explain, or a tag" in refused("explain", shop / "model", *words)
     words = ("--tag", "town=Ghent", "--press", "town=Ghent")
-    assert "--press has no meaning" in refused("explain", shop / "model", *words)
+    assert "--press does not go with" in refused("explain", shop / "model", *words)
 
 
 def test_info_finds_items_and_tags(shop: Path) -> None:
@@ -234,3 +233,55 @@ def test_how_say_refuses(shop: Path) -> None:
     assert "--today must be a day" in refused("say", shop / "model", "jazz", "--today", "soon")
     assert "Unknown interpreter" in refused("say", shop / "model", "jazz", "--interpreter", "x")
     assert "at most 2,000" in refused("say", shop / "model", "jazz " * 500)
+
+
+def test_a_difference_is_drawn_and_adds_up(shop: Path) -> None:
+    words = ("-i", "i2", "-i", "i6", "--press", "town=Liège:+2", "--boost", "i4:0.5")
+    text = said("compare", shop / "model", "i4", "i7", *words)
+    wanted = teaser.load(shop / "model").compare(
+        "i4", "i7", ["i2", "i6"], {"town=Liège": 2}, boost={"i4": 0.5}
+    )
+    lines = text.splitlines()
+    assert all(word in lines[0] for word in ("Event 4", "Event 7", "difference", "share"))
+    assert "Boost" in text
+    score = next(line for line in lines if line.startswith("score"))
+    told = [f"{x:+.3f}" for x in (wanted.score, wanted.other_score, wanted.difference)]
+    assert score.split()[1:] == told
+    assert " ".join(text.split()).endswith(wanted.sentence())
+    drawn = [float(line.split()[-3]) for line in lines if line.endswith(" %")]
+    assert sum(drawn) == pytest.approx(wanted.difference, abs=0.005)
+
+
+def test_a_difference_is_json(both: Path) -> None:
+    found = json.loads(said("compare", both, "i4", "i7", "-i", "i2,i6", "--json"))
+    wanted = teaser.load(both).compare("i4", "i7", ["i2", "i6"])
+    assert (found["item_id"], found["other_id"]) == ("i4", "i7")
+    assert found["difference"] == wanted.difference
+    assert [part["difference"] for part in found["parts"]] == [p.difference for p in wanted.parts]
+    assert {part["part"] for part in found["parts"]} >= {"tag", "viewed"}
+
+
+def test_bad_questions_are_one_sentence(shop: Path) -> None:
+    for words, part in (
+        (("i4", "i4"), "Both items are 'i4'. Name two different ones."),
+        (("i4", "j7"), "Unknown item 'j7'"),
+        (("i4", "i7", "-i", "zz"), "'zz'"),
+        (("i4", "i7", "-p", "town=Gent:+1"), "Closest: town=Ghent"),
+    ):
+        assert part in refused("compare", shop / "model", *words)
+
+
+def test_what_decides_is_said(shop: Path) -> None:
+    told = teaser.load(shop / "model").transparency_
+    assert told is not None
+    text = " ".join(said("transparency", shop / "model").split())
+    assert all(" ".join(sentence.split()) in text for sentence in told.sentences())
+    found = json.loads(said("transparency", shop / "model", "--json"))
+    assert teaser.transparency.Transparency.from_dict(found) == told
+
+
+def test_a_model_that_was_not_measured_is_refused(shop: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    teaser.load(shop / "model").save(folder)
+    forge(folder, lambda manifest: manifest["settings"].pop("transparency"))
+    assert "was not measured" in refused("transparency", folder)

@@ -8,7 +8,6 @@ import polars as pl
 import typer
 
 from teaser import artifact
-from teaser.cli import output
 from teaser.cli.options import (
     AsJson,
     Balance,
@@ -24,11 +23,18 @@ from teaser.cli.options import (
     read_presses,
     refuse_unused,
 )
-from teaser.cli.output import err, out, print_json, write_frame
+from teaser.cli.output import (
+    draw_recommendations,
+    draw_similar,
+    err,
+    out,
+    print_json,
+    to_plain,
+    write_frame,
+)
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import ItemId
 from teaser.errors import ParameterError, counted
-from teaser.frame import FrameList
 from teaser.model import load
 from teaser.model.base import Model
 from teaser.model.filters import Filters
@@ -147,18 +153,11 @@ def recommend(
     if found.ignored:
         err.print(f"{counted(found.ignored, 'unknown name')} ignored.", highlight=False)
     if out_file is not None:
-        _write(found, out_file)
+        write_frame(found.to_frame(), out_file)
     if as_json:
-        print_json([output.as_recommendation(r) for r in found])
+        print_json(list(found))
     elif out_file is None:
-        out.print(output.draw_recommendations(found))
-
-
-def _write(found: FrameList[Any], path: Path) -> None:
-    """Write a list to a file, and say so."""
-    frame = found.to_frame()
-    write_frame(frame, path)
-    err.print(f"{counted(frame.height, 'row')} in {path}", highlight=False)
+        out.print(draw_recommendations(found))
 
 
 def _list_all(
@@ -197,8 +196,8 @@ def similar(
         )
     found = similar_items(fitted, item, k=k)
     if out_file is not None:
-        _write(found, out_file)
+        write_frame(found.to_frame(), out_file)
     if as_json:
-        print_json([output.as_similar(each) for each in found])
+        print_json([{**to_plain(each), "shared": dict(each.shared)} for each in found])
     elif out_file is None:
-        out.print(output.draw_similar(found))
+        out.print(draw_similar(found))

@@ -150,7 +150,7 @@ def test_all_users_are_written_to_one_file(shop: Path, tmp_path: Path) -> None:
     told = refused("recommend", shop / "model", "--all", shop / "data", "-i", "i2", "--out", path)
     assert "--history" in told
     told = refused("recommend", shop / "model", "--all", shop / "data", "--out", path, "--json")
-    assert "--json has no meaning for --all" in told
+    assert "--json does not go with --all" in told
 
 
 def test_a_file_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:

@@ -1,0 +1,160 @@
+"""The commands that say why: profile, explain, compare, transparency."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from teaser.cli.options import (
+    AsJson,
+    Balance,
+    Boost,
+    ModelFolder,
+    OptionsOf,
+    Person,
+    Scale,
+    Unknown,
+    expand_options,
+    read_boosts,
+    read_presses,
+    refuse_unused,
+)
+from teaser.cli.output import (
+    draw_origins,
+    draw_profile,
+    draw_steps,
+    out,
+    print_json,
+    print_lines,
+    to_plain,
+)
+from teaser.data.tags import Tag
+from teaser.errors import ArtifactError, ParameterError
+from teaser.model import load
+from teaser.model.teaser import Teaser
+from teaser.profile import Steering
+
+commands = typer.Typer()
+
+
+@commands.command()
+@expand_options
+def profile(
+    model: ModelFolder,
+    *,
+    person: Annotated[Person, OptionsOf()],
+    top: Annotated[int, typer.Option(min=1, help="Number of tags of each feature.")] = 4,
+    scale: Scale = "robust",
+    as_json: AsJson = False,
+) -> None:
+    """Show the profile of a person: general appeal, impacts of features, affinities."""
+    fitted = load(model, Teaser)
+    seen, presses = person.viewed(fitted, model), read_presses(person.press)
+    found = fitted.profile(seen, presses, about=person.about, steering=Steering(scale=scale))
+    if not as_json:
+        out.print(draw_profile(found, per_feature=top))
+        return
+    names = ("history", "strengths", "presses", "about", "certainty", "general", "impacts")
+    plain = {name: getattr(found, name) for name in (*names, "affinities")}
+    print_json({name: value for name, value in plain.items() if value or name != "strengths"})
+
+
+@commands.command()
+@expand_options
+def explain(
+    model: ModelFolder,
+    item: Annotated[str | None, typer.Argument(help="The item to explain.")] = None,
+    *,
+    tag: Annotated[
+        str | None, typer.Option(help="Explain the affinity with this tag (feature=value) instead.")
+    ] = None,
+    person: Annotated[Person, OptionsOf()],
+    boost: Boost = None,
+    unknown: Unknown = "raise",
+    scale: Scale = "robust",
+    balance: Balance = 0.5,
+    as_json: AsJson = False,
+) -> None:
+    """Show every part of an item's score, or with --tag the origins of an affinity."""
+    if (item is None) == (tag is None):
+        raise ParameterError("Give an item to explain, or a tag as --tag feature=value, not both.")
+    fitted = load(model, Teaser)
+    seen, about = person.viewed(fitted, model), person.about
+    if tag is not None:
+        refuse_unused("--tag: they do not change the origins", press=person.press, boost=boost)
+        origins = fitted.origins(tag, seen, about=about)
+        if as_json:
+            print_json([_origin(name, part) for name, part in origins.items()])
+            return
+        items = [name for name in origins if not isinstance(name, Tag)]
+        titles = {name: fitted.title(fitted.items_.index_of(name)) for name in items}
+        out.print(draw_origins(origins, titles))
+        return
+    found = fitted.explain(
+        str(item),
+        seen,
+        read_presses(person.press),
+        about=about,
+        steering=Steering(scale=scale, balance=balance),
+        boost=read_boosts(boost),
+        unknown=unknown,
+    )
+    if as_json:
+        print_json({**to_plain(found), "general_share": found.general_share})
+        return
+    out.print(f"[bold]{escape(found.title or str(found.item_id))}[/]", highlight=False)
+    last = ("", f"{found.score:+.3f}", f"match {100 * found.match:.0f} %")
+    out.print(draw_steps(found.steps(), last))
+    for sentence in found.sentences()[:6]:
+        out.print(f"  {sentence}", highlight=False, markup=False)
+
+
+def _origin(name: Any, part: float) -> dict[str, Any]:
+    return {"about" if isinstance(name, Tag) else "item_id": name, "part": part}
+
+
+@commands.command()
+@expand_options
+def compare(
+    model: ModelFolder,
+    item: Annotated[str, typer.Argument(help="The item.")],
+    other: Annotated[str, typer.Argument(help="The item to compare it with.")],
+    *,
+    person: Annotated[Person, OptionsOf()],
+    boost: Boost = None,
+    unknown: Unknown = "raise",
+    scale: Scale = "robust",
+    balance: Balance = 0.5,
+    as_json: AsJson = False,
+) -> None:
+    """Show why one item stands above another: the difference of their scores, part by part."""
+    fitted = load(model, Teaser)
+    found = fitted.compare(
+        item,
+        other,
+        person.viewed(fitted, model),
+        read_presses(person.press),
+        about=person.about,
+        steering=Steering(scale=scale, balance=balance),
+        boost=read_boosts(boost),
+        unknown=unknown,
+    )
+    if as_json:
+        parts = found.to_frame().rows(named=True)
+        print_json({**to_plain(found), "difference": found.difference, "parts": parts})
+        return
+    scores = (*found.explained, found.explained[0] - found.explained[1])
+    out.print(draw_steps(found.steps(), [f"{score:+.3f}" for score in scores], found.names()))
+    print_lines([found.sentence()])
+
+
+@commands.command()
+def transparency(model: ModelFolder, *, as_json: AsJson = False) -> None:
+    """Show what decides in lists, measured at the fit, and where the data come from."""
+    found = load(model, Teaser).transparency_
+    if found is None:
+        raise ArtifactError(f"{model} was not measured: no history was at hand. Fit it again.")
+    if as_json:
+        print_json(found.as_dict())
+        return
+    print_lines(found.sentences())

@@ -1,0 +1,109 @@
+"""The command that reads a request in words."""
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from teaser.cli.options import AsJson, ModelFolder, read_history
+from teaser.cli.output import (
+    draw_recommendations,
+    err,
+    new_table,
+    out,
+    print_json,
+    print_lines,
+    to_plain,
+)
+from teaser.errors import ParameterError
+from teaser.model import load
+from teaser.model.teaser import Teaser
+from teaser.words.interpreter import interpret
+from teaser.words.vocabulary import Vocabulary
+from teaser.words.wishes import Reading, recommend_for
+
+commands = typer.Typer()
+
+
+@commands.command()
+def say(
+    model: ModelFolder,
+    text: Annotated[str, typer.Argument(help="What is asked for, in your own words.")],
+    *,
+    language: Annotated[
+        str, typer.Option(help="The language it is most likely written in: en, nl or fr.")
+    ] = "en",
+    today: Annotated[
+        str | None, typer.Option(help="The day that dates count from, as 2026-11-20.")
+    ] = None,
+    synonyms: Annotated[
+        Path | None, typer.Option(help="A TOML file of further words for tags.")
+    ] = None,
+    interpreter: Annotated[
+        str, typer.Option(help="The name of an installed interpreter, in place of the own reader.")
+    ] = "",
+    apply: Annotated[
+        bool, typer.Option("--apply", help="List the items that the wishes lead to as well.")
+    ] = False,
+    history: Annotated[
+        list[str] | None,
+        typer.Option("--history", "-i", help="With --apply: a viewed item; repeat, or use commas."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", "-k", help="With --apply: number of items.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Read a request in words as wishes, and with --apply list what they lead to."""
+    fitted, day = load(model, Teaser), _day(today)
+    vocabulary = Vocabulary.of(fitted, synonyms=synonyms)
+    if vocabulary.unmatched:
+        err.print(
+            f"Synonyms for what is no tag: {', '.join(vocabulary.unmatched)}",
+            highlight=False, markup=False,
+        )  # fmt: skip
+    reading = interpret(text, vocabulary, language=language, today=day, interpreter=interpreter)
+    found = None
+    if apply:
+        seen = read_history(fitted.items_, history or [])
+        found = recommend_for(fitted, reading.wishes, seen, k=k, today=day)
+    if as_json:
+        print_json(_plain(reading) | ({} if found is None else {"recommendations": list(found)}))
+        return
+    if reading.wishes:
+        table = new_table("read from", "wish")
+        for wish in reading.wishes:
+            table.add_row(Text(wish.words), Text(str(wish)))
+        out.print(table)
+    print_lines(_remarks(reading))
+    if found is not None:
+        out.print(draw_recommendations(found))
+
+
+def _remarks(reading: Reading) -> list[str]:
+    """Return what is to be said about a reading besides its wishes."""
+    said = []
+    if not reading.wishes:
+        said.append("Nothing to change was found in this request.")
+    if reading.unknown:
+        said.append(f"Not understood: {', '.join(reading.unknown)}")
+    for one, other in reading.contradictions:
+        said.append(f"These cannot both be: {one} and {other}. Which is meant?")
+    return said
+
+
+def _day(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ParameterError(f"--today must be a day such as 2026-11-20, found {text!r}.") from None
+
+
+def _plain(reading: Reading) -> dict[str, Any]:
+    return {
+        "wishes": [{"wish": str(wish), **to_plain(wish)} for wish in reading.wishes],
+        "unknown": reading.unknown,
+        "contradictions": [[str(one), str(other)] for one, other in reading.contradictions],
+    }
