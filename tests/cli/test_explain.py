@@ -261,7 +261,7 @@ def test_a_difference_is_json(both: Path) -> None:
     assert {part["part"] for part in found["parts"]} >= {"tag", "viewed"}
 
 
-def test_bad_questions_are_one_sentence(shop: Path) -> None:
+def test_bad_comparisons_are_one_sentence(shop: Path) -> None:
     for words, part in (
         (("i4", "i4"), "Both items are 'i4'. Name two different ones."),
         (("i4", "j7"), "Unknown item 'j7'"),

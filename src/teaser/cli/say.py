@@ -56,7 +56,7 @@ def say(
 ) -> None:
     """Read a request in words as wishes, and with --apply list what they lead to."""
     fitted, day = load(model, Teaser), _day(today)
-    vocabulary = Vocabulary.of(fitted, synonyms=synonyms)
+    vocabulary = Vocabulary.from_model(fitted, synonyms=synonyms)
     if vocabulary.unmatched:
         err.print(
             f"Synonyms for what is no tag: {', '.join(vocabulary.unmatched)}",
