@@ -72,8 +72,8 @@ def test_the_origin_of_an_affinity(shop: Path) -> None:
 def test_one_thing_is_explained_at_a_time(shop: Path) -> None:
     for words in (("-i", "i2"), ("i4", "--tag", "town=Ghent")):
         assert "Give an item to explain, or a tag" in refused("explain", shop / "model", *words)
-    words = ("--tag", "town=Ghent", "--press", "town=Ghent")
-    assert "--press does not go with" in refused("explain", shop / "model", *words)
+    pressed = ("--tag", "town=Ghent", "--press", "town=Ghent")
+    assert "--press does not go with" in refused("explain", shop / "model", *pressed)
 
 
 def test_info_finds_items_and_tags(shop: Path) -> None:

@@ -89,7 +89,7 @@ def test_json_has_tags_as_texts_and_reasons_with_sentences(model: Teaser) -> Non
     plain = json.loads(json.dumps(to_plain(found)))
     assert plain["tags"] == {str(tag): part for tag, part in found.tags.items()}
     assert {r["sentence"] for r in plain["reasons"]} == set(found.sentences()[1:])
-    assert plain["reasons"][0]["tag"] == str(found.reasons[0].tag)
+    assert plain["reasons"][0]["tag"] in plain["tags"]
 
 
 def test_what_a_folder_holds_is_headings_and_entries() -> None:
