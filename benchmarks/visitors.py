@@ -61,7 +61,7 @@ class Person:
         self.sent = self.received = 0  # bytes of the bodies of the last action
 
     def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, str, str]:
-        headers = {"Cookie": self.cookie, "Origin": f"http://{self.host}", "x-teaser-fragment": "1"}
+        headers = {"Cookie": self.cookie, "Origin": f"http://{self.host}", "x-teaser-script": "1"}
         if body is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         self.connection.request(method, path, body, headers)

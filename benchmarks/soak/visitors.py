@@ -136,4 +136,4 @@ class Visitor(Actor):
             "Accept-Language": "en",
             "Content-Type": "application/x-www-form-urlencoded",
         }
-        return {**headers, "x-teaser-fragment": "1"} if fragment else headers
+        return {**headers, "x-teaser-script": "1"} if fragment else headers

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.pages.view.card_view import ViewedRow
-from teaser.app.pages.view.profile_view import TagRow
-from teaser.app.pages.view.score_steps import MAX_VIEWED, waterfall
+from teaser.app.pages.cards import ViewedRow
+from teaser.app.pages.profile import TagRow
+from teaser.app.pages.steps import MAX_VIEWED, waterfall
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State

@@ -25,7 +25,7 @@ NAMES = [
     *("item", "into", "export"),
 ]
 COOKIES = ["teaser", "teaser_language", "teaser_theme", "teaser_skipped"]
-HEADERS = ["accept", "accept-language", "referer", "cookie", "range", "x-teaser-fragment"]
+HEADERS = ["accept", "accept-language", "referer", "cookie", "range", "x-teaser-script"]
 KNOWN = ["i1", "17", "2\x1c", "type=film", "town=Ghent", "+1 type=film", "1", "0.5", "town", "nl"]
 ODD = ["nan", "9" * 400, "..", "//[", ""]
 BROKEN = ["[[1,1]]", "[", '{"type=film":1e999}', '{"type=film":null}']

@@ -15,7 +15,7 @@ from teaser.app.warm_up import visit
 from teaser.errors import ArtifactError
 from teaser.model.tables import TagTable
 
-HEADERS = {"origin": "http://testserver", "x-teaser-fragment": "1"}
+HEADERS = {"origin": "http://testserver", "x-teaser-script": "1"}
 
 
 def computed(catalogue: Catalogue) -> set[str]:

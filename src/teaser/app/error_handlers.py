@@ -25,8 +25,7 @@ from teaser.app.http.middleware import (
     Send,
 )
 from teaser.app.i18n.error_messages import error_message
-from teaser.app.pages.view.rendering import render
-from teaser.app.pages.view.visitor import visitor_of
+from teaser.app.pages.render import render, visitor_of
 from teaser.app.telemetry.request_record import current_request
 from teaser.errors import (
     ArtifactError,
@@ -217,7 +216,7 @@ def _response(
         return JSONResponse({"error": said}, status_code=status)
     visitor = visitor_of(request, with_person=False)  # an error page needs no database
     found = error_message(status, message, visitor.texts, error)
-    values = {"code": status, "message": found.text, "details": found.details}
+    values: dict[str, Any] = {"code": status, "message": found.text, "details": found.details}
     values["request_id"] = named.request_id if named is not None else None
     return render(request, visitor, "error.html", status=status, **values)
 

@@ -12,6 +12,7 @@ from typing import Any
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 from prometheus_client import CollectorRegistry
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -32,11 +33,10 @@ from teaser.app.http.rate_limit import RateLimit, RateLimits
 from teaser.app.http.route_names import RouteNames
 from teaser.app.i18n.texts import LANGUAGES
 from teaser.app.mcp.mount import add_assistants, assistants_running, has_assistants
-from teaser.app.pages import actions as site_actions
-from teaser.app.pages import home as pages
-from teaser.app.pages.view.rendering import compile_templates
+from teaser.app.pages.render import compile_templates
+from teaser.app.pages.router import router as pages_router
+from teaser.app.serving.catalogue import check_words
 from teaser.app.serving.model_holder import ModelHolder
-from teaser.app.serving.words import check_words
 from teaser.app.settings import Settings
 from teaser.app.store import Store
 from teaser.app.telemetry.traces import Traces
@@ -108,6 +108,7 @@ def create_app(
     app.mount("/static", StaticFiles(directory=static), name="static")
     add_error_handlers(app)
     app.add_middleware(FirstCookie, store=store, threads=threads, settings=settings)
+    app.add_middleware(GZipMiddleware, compresslevel=3)
     app.add_middleware(Guard, services=services, refusal=refusal_of(app))
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
     _observe(app, services, shared, is_stale or (lambda: holder.load_error is not None))
@@ -146,9 +147,8 @@ def _routes() -> list[BaseRoute]:
     """
     router = APIRouter()
     router.include_router(api_router)
-    router.include_router(pages.router, include_in_schema=False)
-    # Routes are tried in turn, so the one of every press comes first.
-    return [site_actions.route, *router.routes]
+    router.include_router(pages_router)
+    return router.routes
 
 
 def _observe(

@@ -9,16 +9,12 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from teaser.app.i18n.texts import LANGUAGES, texts_in
-from teaser.app.pages.filters import Filters, filter_form
-from teaser.app.pages.home import quick_start
-from teaser.app.pages.preferences import about_view
+from teaser.app.pages.cards import card_views, plain_card
+from teaser.app.pages.home import about_view, quick_start
+from teaser.app.pages.profile import profile_view
 from teaser.app.pages.say import say_example
-from teaser.app.pages.view.card_view import card_views, plain_card
-from teaser.app.pages.view.profile_view import profile_view
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.name_search import find_names
+from teaser.app.serving.catalogue import Catalogue, find_names, vocabulary_of
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.serving.words import vocabulary_of
 from teaser.app.settings import Settings
 from teaser.app.state import State
 from teaser.app.telemetry.logs import access_log
@@ -47,8 +43,6 @@ def warm_up(catalogue: Catalogue, synonyms: str = "") -> Iterator[None]:
     yield
     for language in LANGUAGES:
         texts = texts_in(language)
-        filter_form(catalogue, texts, Filters())
-        yield
         find_names(catalogue, "a", texts)
         yield
         say_example(catalogue, texts)
@@ -126,7 +120,7 @@ async def _visit(app: Any, catalogue: Catalogue) -> None:
         headers = [("cookie", cookie), ("accept-language", languages[n % len(languages)])]
         for action in actions:
             body = urlencode({**action, "back": "/"})
-            await _ask(app, "POST", "/act", body, [*headers, ("x-teaser-fragment", "1")])
+            await _ask(app, "POST", "/act", body, [*headers, ("x-teaser-script", "1")])
         for path in ("/", f"/item/{quote(item, safe='')}", "/search"):
             await _ask(app, "GET", path, "", headers)
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from html import unescape
-from pathlib import Path
 
 import pytest
 from app.conftest import TestClient
@@ -100,23 +99,6 @@ def test_too_much_and_too_often(serve: Callable[..., TestClient], language: str)
     assert said(often.text) == texts_in(language)(
         "Too many requests came from your address. Wait a minute and try again."
     )
-
-
-@pytest.mark.parametrize("language", TRANSLATED)
-def test_a_database_that_is_gone(
-    serve: Callable[..., TestClient], tmp_path: Path, language: str
-) -> None:
-    client = serve(database_url=f"sqlite:///{tmp_path / 'gone.db'}")
-    headers = {**OWN, "accept-language": language}
-    client.post("/act", data={"view": "i1"}, headers=headers)
-    for path in tmp_path.glob("gone.db*"):
-        path.unlink()
-    response = client.post("/act", data={"view": "i2"}, headers=headers)
-    assert response.status_code == 503
-    assert said(response.text) == texts_in(language)(
-        "This cannot be done just now. Nothing that was confirmed is lost; try again soon."
-    )
-    assert "gone.db" not in response.text
 
 
 @pytest.mark.parametrize(

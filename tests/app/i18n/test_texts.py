@@ -28,7 +28,7 @@ def used() -> set[str]:
             source = source.split('"""', 4)[4]
         for call in re.finditer(rf"\b(?:t|texts|self)(?:\.html|\.count)?\(\s*{_QUOTED}", source):
             found.add(call[1] or call[2])
-        if path.name == "list_changes.py":
+        if path.name == "describe.py":
             found |= set(re.findall(r'"(\w[^"\n]*\{title\}[^"\n]*)"', source))
         if path.name == "error_messages.py":
             found |= set(re.findall(r'(?<!")"([A-Z][^"\n]*\.)"(?!")', source))

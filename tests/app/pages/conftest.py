@@ -3,8 +3,6 @@
 import pytest
 
 from teaser import Teaser
-from teaser.app.cache import Cache
-from teaser.app.pages.view.profile_view import TagLists
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State
@@ -20,8 +18,3 @@ def personal_of(catalogue: Catalogue, *history: str, **presses: int) -> Personal
     """Return the model with a history and presses on types."""
     named = {f"type={name}": steps for name, steps in presses.items()}
     return PersonalModel(catalogue, State(history=history, presses=named))
-
-
-def no_lists(catalogue: Catalogue) -> Cache[TagLists]:
-    """Return that no rows of features are kept: for tests that change how many there are."""
-    return Cache(1)

@@ -10,16 +10,13 @@ import pytest
 from app.conftest import TestClient, services_of
 
 from teaser import Teaser
-from teaser.app.cache import Cache
 from teaser.app.pages import home as pages
-from teaser.app.pages.view import rendering
-from teaser.app.pages.view.kept_page import KeptPage
 from teaser.app.store import StoredEvent
 from teaser.explain import Reason
 from teaser.profile import GENERAL
 
 OWN = {"origin": "http://testserver"}
-FRAGMENT = {"x-teaser-fragment": "1"}
+SCRIPT = {"x-teaser-script": "1"}
 
 
 def text_of(page: str) -> str:
@@ -203,7 +200,7 @@ class TestActions:
             page = do(visitor, press=f"+1 {top}", back=back)
             assert "as far as it goes" in notice(page)
             assert "did=" not in page
-        answer = visitor.post("/act", data={"press": f"+1 {top}"}, headers=FRAGMENT)
+        answer = visitor.post("/act", data={"press": f"+1 {top}"}, headers=SCRIPT)
         assert "as far as it goes" in notice(answer.text)
         assert len(events_of(visitor)) == 2
         # The first press back moves it.
@@ -381,38 +378,3 @@ def test_only_the_first_of_many_hidden_things_and_endings_are_listed(client: Tes
     assert "180 hidden" in page
     assert "120 presses for now" in page
     assert re.findall(r'<li class="hint">(\d+ more)</li>', page) == ["80 more", "20 more"]
-
-
-class TestKept:
-    """The page around what a press changes is kept in memory, without what persons wrote."""
-
-    @pytest.fixture
-    def kept(self, monkeypatch: pytest.MonkeyPatch) -> Cache[KeptPage]:
-        monkeypatch.setattr(rendering, "_kept_pages", pages_kept := Cache[KeptPage](200))
-        return pages_kept
-
-    def test_presses_share_a_page(self, visitor: TestClient, kept: Cache[KeptPage]) -> None:
-        for item in ("i0", "i1", "i2"):
-            visitor.post("/act", data={"view": item}, headers=OWN)
-        for n in range(4):
-            sent = {"press": "+1 town=Ghent" if n % 2 else "-1 town=Ghent"}
-            answer = visitor.post("/act", data=sent, headers=OWN | FRAGMENT)
-            assert "data-notice" in answer.text
-        assert len(kept) == 4  # after each view, and one of fragments
-
-    @pytest.mark.parametrize(
-        "sent",
-        [
-            {"make_feed": "quiet evenings"},
-            {"hide": "i4"},
-            {"hide_tag": "town=Ghent"},
-            {"press": "+1 town=Ghent", "lasts": "today"},
-            {"filter": json.dumps({"only": ["town=Ghent"]})},
-        ],
-    )
-    def test_what_persons_wrote_is_not_kept(
-        self, visitor: TestClient, kept: Cache[KeptPage], sent: dict[str, str]
-    ) -> None:
-        page = visitor.post("/act", data=sent, headers=OWN | FRAGMENT)
-        assert page.status_code == 200
-        assert len(kept) == 0

@@ -13,7 +13,7 @@ from app.conftest import TestClient, services_of
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.http.cookies import TOKEN
-from teaser.app.serving import lift
+from teaser.app.serving import personal_model
 from teaser.app.state import State
 from teaser.data.rules import Rules
 from teaser.steer import tag_examples, vary_item
@@ -102,7 +102,7 @@ class TestLift:
 
     def test_says_when_the_search_takes_too_long(self, visitor: TestClient, model: Teaser) -> None:
         item = model.recommend(["i1"], {"type=film": -1}, k=39)[-1].item_id
-        with lift._searching:  # as while another search is under way
+        with personal_model._searching:  # as while another search is under way
             assert "were found quickly" in visitor.get(f"/lift/{item}").text
         assert "were found quickly" not in visitor.get(f"/lift/{item}").text
 

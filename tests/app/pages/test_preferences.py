@@ -2,7 +2,7 @@
 
 from teaser import Tag, Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.pages.preferences import about_view, balance_view
+from teaser.app.pages.home import about_view, balance_view
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State

@@ -1,20 +1,48 @@
-"""A model as the application shows it: cards, pictures, filters, caches."""
+"""Catalogue: cards, filters, search, groups, words."""
 
 import base64
 import copy
+import logging
 import math
 import weakref
 from dataclasses import replace
 from datetime import date, timedelta, timezone
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from teaser import Category, Dataset, ListOf, Number, Rules, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.pages.view.card_view import fact_line
-from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
-from teaser.errors import UnknownItemError, UnknownNameError
+from teaser.app.pages.cards import fact_line
+from teaser.app.serving.catalogue import (
+    Catalogue,
+    by_date,
+    cached_per_catalogue,
+    check_words,
+    days_of,
+    find_group,
+    find_names,
+    known_tags,
+    normalize,
+    passing,
+    places_of,
+    read_filters,
+    read_tags,
+    read_words,
+    unknown_columns,
+    unknown_tags,
+    vocabulary_of,
+    without_tags,
+)
+from teaser.app.serving.model_holder import ModelHolder
+from teaser.app.settings import Settings
+from teaser.app.state import ListFilter
+from teaser.data import demo
+from teaser.errors import ParameterError, UnknownItemError, UnknownNameError, UnknownTagError
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 PIXEL = base64.b64encode(b"bytes of a picture").decode()
@@ -210,3 +238,307 @@ def test_today_is_that_of_the_site(model: Teaser) -> None:
     east, west = (Catalogue(model, zone=timezone(timedelta(hours=h))).today for h in (14, -12))
     assert east - west in (timedelta(days=1), timedelta(days=2))
     assert west <= Catalogue(model).today <= east
+
+
+TODAY = date(2026, 11, 16)
+
+
+@pytest.fixture(scope="module")
+def dated() -> Catalogue:
+    dataset = demo.dataset(n_events=120, n_users=200, start=TODAY)
+    return Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset))
+
+
+def slow(dated: Catalogue, filters: ListFilter) -> list[bool]:
+    """Return whether each item passes, from its card and its row of the table."""
+    rows = dated.model.table_.to_dicts()
+    found = []
+    for place, item_id in enumerate(dated.model.items_):
+        card, row = dated.card(item_id), rows[place]
+        features = {Tag.parse(text).feature for text in filters.only}
+        only = {f: [Tag.parse(t).value for t in filters.only] for f in features}
+        passes = all(set(card.facts.get(f, ())) & set(values) for f, values in only.items())
+        for text in filters.without:
+            tag = Tag.parse(text)
+            passes &= tag.value not in card.facts.get(tag.feature, ())
+        for column, bound in filters.at_most.items():
+            passes &= row[column] is not None and row[column] <= bound
+        for column, bound in filters.at_least.items():
+            passes &= row[column] is not None and row[column] >= bound
+        first, last = days_of(dated, filters, TODAY)
+        passes &= first is None or (card.date is not None and card.date >= first)
+        passes &= last is None or (card.date is not None and card.date <= last)
+        found.append(bool(passes))
+    return found
+
+
+PRICES = st.dictionaries(st.just("price"), st.integers(0, 40), max_size=1)
+PERIODS = st.sampled_from(["", "weekend", "month", "2026-11-20..", "..2026-11-30"])
+
+
+@given(st.data(), PRICES, PRICES, PERIODS)
+def test_the_items_that_pass_are_those_that_a_slow_look_finds(
+    dated: Catalogue,
+    data: st.DataObject,
+    at_most: dict[str, int],
+    at_least: dict[str, int],
+    when: str,
+) -> None:
+    names = [str(t) for f in ("type", "town", "labels") for t in dated.features[f][:3]]
+    only, without = (
+        tuple(data.draw(st.lists(st.sampled_from(names), max_size=3, unique=True)))
+        for _ in range(2)
+    )
+    filters = ListFilter(only, without, at_most, at_least, when)
+    found = passing(dated, filters, TODAY)
+    if not filters:
+        assert found is None
+        return
+    assert found is not None
+    assert found.tolist() == slow(dated, filters)
+    assert not found.flags.writeable
+
+
+def test_hidden_tags_leave_their_items_out(dated: Catalogue) -> None:
+    one, other = map(str, dated.features["type"][:2])
+    found = without_tags(dated, [one, other, "type=Gone"])
+    assert found is not None
+    assert found.tolist() == slow(dated, ListFilter(without=(one, other)))
+    assert 0 < found.sum() < len(found)
+    assert without_tags(dated, ["type=Gone"]) is None
+
+
+def test_what_the_catalogue_does_not_have_has_no_effect_and_is_named(dated: Catalogue) -> None:
+    town = str(dated.features["town"][0])
+    filters = ListFilter(("town=Gone", town), ("type=Gone",), {"weight": 3, "price": 20})
+    alone = ListFilter(("type=Gone",), (), {"weight": 3})
+    found = passing(dated, filters, TODAY)
+    assert found is not None
+    assert found.tolist() == slow(dated, ListFilter((town,), (), {"price": 20}))
+    everything = passing(dated, alone, TODAY)
+    assert everything is None or everything.all()
+    assert unknown_tags(dated, filters.tags) == ["town=Gone", "type=Gone"]
+    assert unknown_columns(dated, filters) == ["weight"]
+    assert known_tags(dated, filters.only) == [Tag.parse(town)]
+    assert places_of(dated, ["none", dated.model.items_[3]]) == [3]
+
+
+def test_a_catalogue_without_dates_knows_no_period(model: Teaser) -> None:
+    dated = Catalogue(model)
+    filters = ListFilter(when="weekend")
+    assert days_of(dated, filters) == (None, None)
+    found = passing(dated, filters)
+    assert found is None or found.all()
+    assert unknown_columns(dated, filters) == ["date"]
+    with pytest.raises(ParameterError, match="no dates"):
+        read_filters(dated, filters, ListFilter())
+    assert read_filters(dated, filters, filters) == filters
+
+
+def test_names_are_read_as_the_catalogue_has_them(dated: Catalogue) -> None:
+    town = str(dated.features["town"][0])
+    spaced = town.replace("=", " = ")
+    assert read_tags(dated, [spaced, town]) == [town]
+    assert read_tags(dated, ["town=Gone"], ["town=Gone"]) == ["town=Gone"]
+    with pytest.raises(UnknownTagError):
+        read_tags(dated, ["town=Gone"])
+    with pytest.raises(UnknownNameError, match=r"'prise'.*price"):
+        read_filters(dated, ListFilter(at_most={"prise": 3}), ListFilter())
+
+
+def test_those_to_come_are_first_then_the_newest_of_the_past(dated: Catalogue) -> None:
+    middle = TODAY + timedelta(days=40)
+    order = by_date(dated, middle)
+    assert sorted(order.tolist()) == list(range(len(dated.model.items_)))
+    dates = np.array(dated.dates)[order].tolist()
+    to_come = [day for day in dates if day >= middle]
+    past = [day for day in dates if day < middle]
+    assert dates == [*to_come, *past]
+    assert to_come == sorted(to_come)
+    assert past == sorted(past, reverse=True)
+    assert to_come
+    assert past
+
+
+TITLES = ["Été à Liège", "A summer in Liège", "The liegeman", "Liege waffles", None, "Jazz"]
+
+
+@pytest.fixture(scope="module")
+def named() -> Catalogue:
+    """Six items, the first the most popular; the fifth has no title."""
+    ids = ["a", "b", "c", "d", "xliege", "f"]
+    items = pl.DataFrame(
+        {
+            "item_id": ids,
+            "title": TITLES,
+            "town": ["Liège", "Liège", "Namur", "Huy", "Huy", "Ghent"],
+            "type": ["Exhibition", "Exhibition", "Exhibition", "Concert", "Concert", "Concert"],
+        }
+    )
+    pairs = [(f"u{u}", item) for u in range(8) for item in ids[: 6 - u % 6]]
+    people = pl.DataFrame(pairs, schema=["user_id", "item_id"], orient="row")
+    rules = (Category("town"), Category("type"))
+    return Catalogue(Teaser().fit(Dataset.from_tables(people, items, rules=rules)))
+
+
+def found(named: Catalogue, words: str, language: str = "en", limit: int = 9) -> list[str]:
+    return [str(i) for i in find_names(named, words, texts_in(language)).items(0, limit)]
+
+
+def tags(named: Catalogue, words: str, language: str = "en") -> list[Tag]:
+    return find_names(named, words, texts_in(language)).tags(0, 9)
+
+
+def test_names_that_begin_so_come_first_then_words_that_do(named: Catalogue) -> None:
+    assert found(named, "liege") == ["d", "a", "b", "c", "xliege"]
+    assert found(named, "liege", limit=2) == ["d", "a"]
+
+
+@pytest.mark.parametrize("words", ["ete a", "ÉTÉ À", "  liège   été "])
+def test_accents_capitals_and_spaces_do_not_matter(named: Catalogue, words: str) -> None:
+    assert found(named, words) == ["a"]
+
+
+def test_every_word_is_needed(named: Catalogue) -> None:
+    assert found(named, "summer liege") == ["b"]
+    assert found(named, "summer jazz") == []
+
+
+@pytest.mark.parametrize("words", ["", "   ", "\N{COMBINING ACUTE ACCENT}"])
+def test_no_word_finds_nothing(named: Catalogue, words: str) -> None:
+    assert found(named, words) == []
+    assert tags(named, words) == []
+
+
+def test_tags_are_found_in_the_visitor_s_language_and_in_that_of_the_data(
+    named: Catalogue,
+) -> None:
+    exhibition = Tag("type", "Exhibition")
+    assert tags(named, "tentoon", "nl") == [exhibition]
+    assert tags(named, "tentoon", "en") == []
+    assert tags(named, "exhibition", "nl") == [exhibition]
+    assert tags(named, "type exhib") == [exhibition]
+
+
+def test_a_number_as_id_is_found_as_a_whole(tables: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    numbered = [t.with_columns(pl.col("item_id").str.slice(1).cast(pl.Int64)) for t in tables]
+    bare = numbered[1].with_columns(title=pl.when(pl.col("item_id") != 12).then("title"))
+    model = Teaser(tol=1e-3).fit(Dataset.from_tables(numbered[0], bare, rules=[Category("type")]))
+    named = Catalogue(model)
+    titles = {str(i) for i in range(40) if i != 12 and "2" in f"Event {i}"}
+    # The title of the item 12 is its id.
+    assert set(found(named, "2", limit=40)) == {*titles, "12"}
+    assert "7" in found(named, "7", limit=40)
+    swapped = bare.with_columns(title=pl.lit("Event"))
+    model = Teaser(tol=1e-3).fit(
+        Dataset.from_tables(numbered[0], swapped, rules=[Category("type")])
+    )
+    assert found(Catalogue(model), "2", limit=40) == ["2"]
+
+
+def test_groups_follow_declared_tags(events_folder: Path) -> None:
+    named = ModelHolder(events_folder).current
+    groups = [tag.discovered for tag in find_names(named, "a", texts_in("en")).tags(0, 10**6)]
+    assert any(groups)
+    assert groups == sorted(groups)
+    assert not groups[0]
+
+
+def test_common_tags_come_first_among_equals(named: Catalogue) -> None:
+    values = [tag.value for tag in tags(named, "town")]
+    assert set(values[:2]) == {"Liège", "Huy"}
+    assert set(values[2:]) == {"Namur", "Ghent"}
+
+
+def test_normalize() -> None:
+    assert normalize("  Ærø  STRASSE\tŒuvre é ") == "ærø strasse œuvre e"
+    assert normalize("Straße ﬁn") == "strasse fin"
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_names_without_accents_are_compared_as_with_one(text: str) -> None:
+    assert normalize(text) == normalize(f"{text}\u0301")
+
+
+@pytest.fixture(scope="module")
+def grouped(events_folder: Path) -> Catalogue:
+    return ModelHolder(events_folder).current
+
+
+def test_members_are_those_of_the_model_the_most_first(grouped: Catalogue) -> None:
+    groups = grouped.model.groups_
+    assert groups is not None
+    for column, tag in enumerate(groups.tags):
+        found = find_group(grouped, tag)
+        weights = groups.members.toarray()[:, column]
+        expected = {grouped.model.items_[i]: w for i, w in enumerate(weights) if w}
+        assert dict(found.members) == pytest.approx(expected)
+        assert len(found.members) == found.group.size
+        order = [w for _, w in found.members]
+        assert order == sorted(order, reverse=True)
+        assert set(found.group.exemplars) <= set(expected)
+        assert found.aliases == ()
+
+
+def test_a_group_is_found_by_its_text(grouped: Catalogue) -> None:
+    tag = next(t for t in grouped.model.tags_ if t.discovered)
+    assert find_group(grouped, str(tag)).group.tag == tag
+
+
+def test_what_is_no_group_is_refused(grouped: Catalogue) -> None:
+    with pytest.raises(ParameterError, match="town=Ghent is not a group"):
+        find_group(grouped, "town=Ghent")
+    tag = next(t for t in grouped.model.tags_ if t.discovered)
+    with pytest.raises(UnknownTagError) as raised:
+        find_group(grouped, Tag("discovered", tag.value[:-1]))
+    assert str(tag) in raised.value.closest
+
+
+def test_cards_tell_groups_and_facts_apart(grouped: Catalogue) -> None:
+    tag = next(t for t in grouped.model.tags_ if t.discovered)
+    item_id = find_group(grouped, tag).members[0][0]
+    card = grouped.card(item_id)
+    assert tag.value in card.groups
+    assert {"type", "town"} <= set(card.facts)
+    assert not {"discovered", "general appeal", "popularity"} & set(card.facts)
+    assert "not stated" not in [value for values in card.facts.values() for value in values]
+
+
+@pytest.fixture
+def plain(model: Teaser) -> Catalogue:
+    return Catalogue(model)
+
+
+def test_translations_of_the_site_are_names(plain: Catalogue) -> None:
+    names = vocabulary_of(plain, "").names
+    assert [name.language for name in names.exact("gand") if name.rank == 0] == ["fr"]
+    assert Tag("town", "Ghent") in {name.tag for name in names.exact("gent")}
+
+
+def test_it_is_made_once(plain: Catalogue) -> None:
+    assert vocabulary_of(plain, "") is vocabulary_of(plain, "")
+
+
+def test_the_owners_words_and_what_they_name_in_vain(
+    plain: Catalogue, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "words.toml"
+    path.write_text('[Ghent]\nen = ["arteveldetown"]\n[Atlantis]\nen = ["sunk"]\n')
+    settings = Settings(model=tmp_path, synonyms=str(path))
+    with caplog.at_level(logging.WARNING):
+        reading = read_words(plain, "in Arteveldetown", "en", settings)
+    assert [str(wish) for wish in reading.wishes] == ["only town=Ghent"]
+    assert "Atlantis" in caplog.text
+
+
+def test_an_interpreter_that_is_not_installed_is_told(plain: Catalogue, tmp_path: Path) -> None:
+    settings = Settings(model=tmp_path, interpreter="nobody")
+    with pytest.raises(ParameterError, match="Unknown interpreter 'nobody'"):
+        read_words(plain, "jazz", "en", settings)
+
+
+@pytest.mark.parametrize("wrong", [{"interpreter": "nobody"}, {"synonyms": "no/such/file.toml"}])
+def test_wrong_settings_are_refused_at_the_start(wrong: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(ParameterError):
+        check_words(Settings(model=tmp_path, **wrong))
+    check_words(Settings(model=tmp_path))

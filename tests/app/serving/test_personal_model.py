@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from teaser import Tag, Teaser, load
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.list_filter import by_date
+from teaser.app.serving.catalogue import Catalogue, by_date
 from teaser.app.serving.personal_model import PersonalModel, read_about
 from teaser.app.state import ListFilter, State
 from teaser.errors import ParameterError, UnknownTagError
@@ -145,39 +144,3 @@ def test_a_catalogue_without_dates_is_ordered_by_appeal(catalogue: Catalogue) ->
     assert (
         PersonalModel(catalogue, state).recommend() == PersonalModel(catalogue, State()).recommend()
     )
-
-
-def test_a_list_that_is_kept_is_the_one_that_would_be_computed(catalogue: Catalogue) -> None:
-    plain = State(history=("i1", "i5"), presses={"town=Ghent": 2})
-    states = [
-        plain,
-        replace(plain, presses={"town=Ghent": 1}),
-        replace(plain, history=("i5", "i2")),
-        replace(plain, strengths={"i5": -1.0}),
-        replace(plain, hidden=("i3", "i4")),
-        replace(plain, hidden_tags=("type=film",)),
-        replace(plain, filters=ListFilter(only=("type=concert",))),
-        replace(plain, variety=0.7),
-        replace(plain, profiling=False),
-        replace(plain, profiling=False, order="newest"),
-    ]
-    fresh = Catalogue(catalogue.model)
-    lists = [PersonalModel(fresh, s)._rank(9, None).tolist() for s in states]
-    assert len({*map(tuple, lists)}) > 6
-    for _ in range(2):  # computed, then kept
-        found = [PersonalModel(catalogue, s).rank(k=9) for s in states]
-        assert [places.tolist() for places in found] == lists
-        assert PersonalModel(catalogue, plain).rank(k=4).tolist() == lists[0][:4]
-    again = PersonalModel(catalogue, plain).rank(k=9)
-    assert again is found[0]
-    assert not again.flags.writeable
-
-
-def test_presses_are_of_the_kept_profile_of_the_history(catalogue: Catalogue) -> None:
-    state = State(history=("i1", "i5"), presses={"town=Ghent": 2})
-    one, other = (PersonalModel(catalogue, s) for s in (state, replace(state, presses={})))
-    assert one.learned is other.learned is other.profile
-    assert one.profile.affinities != other.profile.affinities
-    wanted = catalogue.model.profile(["i1", "i5"], {"town=Ghent": 2})
-    assert one.profile.values.tolist() == wanted.values.tolist()
-    assert one.profile.impacts == wanted.impacts

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.app.api import requests, responses
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.lift import find_lift
-from teaser.app.serving.list_filter import by_date
-from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.app.serving.catalogue import Catalogue, by_date
+from teaser.app.serving.personal_model import PersonalModel, find_lift, read_about
 from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag

@@ -11,10 +11,13 @@ from typing_extensions import TypeAliasType
 
 from teaser import explain, profile, recommend, steer
 from teaser.app.api.requests import ProfileOptions
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.found_group import FoundGroup
-from teaser.app.serving.list_filter import unknown_columns, unknown_tags
-from teaser.app.serving.name_search import NameMatches
+from teaser.app.serving.catalogue import (
+    Catalogue,
+    FoundGroup,
+    NameMatches,
+    unknown_columns,
+    unknown_tags,
+)
 from teaser.app.serving.personal_model import known_presses
 from teaser.app.state import Feed as StoredFeed
 from teaser.app.state import Kind, Order, State

@@ -8,9 +8,7 @@ from teaser.app.api import requests, responses
 from teaser.app.api.model_input import ModelInput
 from teaser.app.dependencies import catalogue_of, services_of
 from teaser.app.i18n.texts import choose_language, texts_in
-from teaser.app.serving.found_group import find_group
-from teaser.app.serving.name_search import find_names
-from teaser.app.serving.words import read_words
+from teaser.app.serving.catalogue import find_group, find_names, read_words
 from teaser.steer import say, statements, undo_presses
 from teaser.steer.similarity import similar as similar_items
 

@@ -23,11 +23,9 @@ from teaser.app.database import StoreThreads
 from teaser.app.error_handlers import sentence_of
 from teaser.app.i18n.texts import texts_in
 from teaser.app.mcp import sentences
-from teaser.app.pages.view.wish_view import describe_wish
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.name_search import find_names
+from teaser.app.pages.describe import describe_wish
+from teaser.app.serving.catalogue import Catalogue, find_names, read_words
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.serving.words import read_words
 from teaser.app.settings import Settings
 from teaser.app.state import Event, State, ending, state_after
 from teaser.app.store import Store

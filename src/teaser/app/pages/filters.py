@@ -12,9 +12,6 @@ from fastapi import Request
 from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
 
-from teaser.app.i18n.texts import Texts
-from teaser.app.pages.view.piece import Piece, element
-from teaser.app.pages.view.rendering import render_part
 from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.state import ListFilter
 from teaser.data.tags import Tag
@@ -90,19 +87,6 @@ class Filters:
         count = k or self.k
         pairs += [("n", str(count))] if count != N_CARDS else []
         return "/?" + urlencode(pairs) if pairs else "/"
-
-
-@cached_per_catalogue(64)
-def filter_form(catalogue: Catalogue, texts: Texts, filters: Filters) -> Piece:
-    """Return the form with the filters, which is the same for every visitor."""
-    html = render_part(
-        "filters.html",
-        t=texts,
-        filters=filters,
-        choices=choices(catalogue),
-        has_dates=catalogue.dates is not None,
-    )
-    return element(html, (), "")
 
 
 @cached_per_catalogue(1)

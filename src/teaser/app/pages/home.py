@@ -1,41 +1,48 @@
-"""The home page: profile, history, list and quick start; the other pages' routers are included."""
+"""The home page, the page of feeds, and the preferences."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from markupsafe import Markup
 from starlette.datastructures import QueryParams
 
-from teaser.app.dependencies import uses_store
-from teaser.app.pages import compare as compare_page
-from teaser.app.pages import feeds, my_data, preferences, say, search, transfer, transparency
-from teaser.app.pages import item as item_pages
-from teaser.app.pages.filters import Filters, filter_form
-from teaser.app.pages.page_context import PageContext, page_context_of
-from teaser.app.pages.preferences import about_view, balance_view
-from teaser.app.pages.say import say_example
-from teaser.app.pages.view.card_view import cached_card, card_views, plain_card
-from teaser.app.pages.view.feed_view import (
+from teaser.app.dependencies import services_of, uses_store
+from teaser.app.http.cookies import LANGUAGE, LASTS, SKIPPED, THEME, remember
+from teaser.app.http.form_text import FormText
+from teaser.app.http.origin import local_path, need_own_origin
+from teaser.app.i18n.texts import LANGUAGES, Texts
+from teaser.app.pages.cards import CardView, card_views, plain_card
+from teaser.app.pages.context import PageContext, page_context_of
+from teaser.app.pages.describe import (
     MAX_LISTED,
+    describe_balance,
     ending_presses,
     feed_names,
+    feed_views,
     filter_chips,
     filter_text,
     hidden_rows,
 )
-from teaser.app.pages.view.page_state import PageState
-from teaser.app.pages.view.profile_view import profile_view
-from teaser.app.pages.view.rendering import card_pieces, fresh_part, profile_parts, render_filled
-from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
-from teaser.app.state import State
+from teaser.app.pages.filters import Filters, choices
+from teaser.app.pages.profile import profile_view
+from teaser.app.pages.render import DURATIONS, THEMES, render_part
+from teaser.app.pages.say import say_example
+from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import MAX_FEEDS
 from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
+from teaser.errors import ParameterError, shortened
 
 router = APIRouter()
 ENOUGH_PICKS = 3
 N_PICKS = 6
 _MAX_CACHED = 1_000
+_MAX_FORMS = 64
 
 
 @router.get("/")
@@ -45,18 +52,8 @@ def home(request: Request) -> Response:
     return home_page(request, page_context_of(request), request.query_params)
 
 
-def home_page(
-    request: Request, context: PageContext, query: QueryParams, held: str = ""
-) -> Response:
-    """Return the home page.
-
-    Parameters
-    ----------
-    query
-        The filters of the list.
-    held
-        The versions of the elements that the browser has; see `Pieces`.
-    """
+def home_page(request: Request, context: PageContext, query: QueryParams) -> Response:
+    """Return the home page; `query` has the filters of its list."""
     personal, texts, catalogue = context.personal, context.texts, context.catalogue
     state, clock = context.state, context.clock
     filters = Filters.read(query, catalogue)
@@ -64,67 +61,55 @@ def home_page(
     places = personal.rank(k=filters.k, allowed=allowed)
     summary = context.summary(places, k=filters.k, allowed=allowed)
     moves = summary.change.moves if summary else None
-    shown = PageState.of(state)
-    filled = {
-        **profile_parts(texts, profile_view(context.own, texts), steer=True),
-        "summary": [fresh_part("action_box", texts.language, summary, shown)] if summary else [],
-        "cards": card_pieces(texts, card_views(personal, places, texts, moves)),
-    }
-    return render_filled(
+    return context.render(
         request,
-        context.visitor,
         "home.html",
-        filled,
-        held,
-        is_kept=not _has_own_words(state),
-        state=shown,
-        is_new=context.own.is_new,
         page_path=filters.path(),
-        history=tuple([_small_card(catalogue, i) for i in reversed(context.own.history)]),
-        hidden=tuple(hidden_rows(state, catalogue, texts, clock, most=MAX_LISTED)),
+        profile=profile_view(context.own, texts),
+        summary=summary,
+        cards=card_views(personal, places, texts, moves),
+        has_more=len(places) == filters.k,
+        is_new=context.own.is_new,
+        history=[_seen_card(catalogue, i, texts) for i in reversed(context.own.history)],
+        hidden=hidden_rows(state, catalogue, texts, clock, most=MAX_LISTED),
         n_hidden=len(state.hidden) + len(state.hidden_tags),
-        ending=tuple(ending_presses(state, catalogue, texts, clock, most=MAX_LISTED)),
+        ending=ending_presses(state, catalogue, texts, clock, most=MAX_LISTED),
         n_ending=sum(end.kind == "press" for end in state.ends),
-        feeds=tuple(feed_names(state, texts)),
-        chips=tuple(filter_chips(state.filters, catalogue, texts, clock)),
+        feeds=feed_names(state, texts),
+        chips=filter_chips(state.filters, catalogue, texts, clock),
         kept=filter_text(filters.kept_in(state.filters)) if filters.is_active else "",
+        filters=filters,
+        filter_form=filter_form(catalogue, texts, filters),
         has_dates=catalogue.dates is not None,
         is_by_date=personal.is_by_date,
         example=say_example(catalogue, texts),
         balance=balance_view(personal, texts) if state.profiling else None,
-        about=about_view(context.own),
-        filters=filters,
-        filter_form=filter_form(catalogue, texts, filters),
+        facts=about_view(context.own),
         picks=_picks(context),
         enough_picks=ENOUGH_PICKS,
-        has_cards=len(places) > 0,
-        has_more=len(places) == filters.k,
     )
 
 
-def _has_own_words(state: State) -> bool:
-    """Whether the page around the list shows names that the person may have written.
-
-    Nothing of them is kept in memory, so that they are gone once they are deleted.
-    """
-    return len(state.feeds) > 1 or bool(
-        state.hidden or state.hidden_tags or state.filters or state.ends
-    )
-
-
-def _picks(context: PageContext) -> tuple["_SmallCard", ...]:
+def _picks(context: PageContext) -> list[CardView]:
     """Return the items of the quick start; none once it is done or skipped."""
-    picked = tuple(context.own.history)
+    picked, catalogue = list(context.own.history), context.catalogue
     has_enough = context.visitor.has_skipped or len(picked) >= ENOUGH_PICKS
     if has_enough or not context.state.profiling:
-        return ()
-    mask, items = context.personal.hidden, context.catalogue.model.items_
+        return []
+    mask, items = context.personal.hidden, catalogue.model.items_
     hidden = () if mask is None else tuple(items[i] for i in np.flatnonzero(mask).tolist())
-    item_ids = quick_start(context.catalogue, picked, hidden)
-    cards = [plain_card(context.catalogue, item_id, context.texts) for item_id in item_ids]
-    return tuple(
-        _SmallCard(c.card.item_id, c.card.title, c.card.has_picture, c.facts) for c in cards
+    found = quick_start(catalogue, tuple(picked), hidden)
+    return [plain_card(catalogue, item_id, context.texts) for item_id in found]
+
+
+@cached_per_catalogue(_MAX_FORMS)
+def filter_form(catalogue: Catalogue, texts: Texts, filters: Filters) -> Markup:
+    """Return the form of filters: hundreds of options, the same for everybody."""
+    has_dates = catalogue.dates is not None
+    html = render_part(
+        "filters.html", t=texts, filters=filters, choices=choices(catalogue), has_dates=has_dates
     )
+    return Markup(html)  # noqa: S704 - the template escapes
 
 
 @cached_per_catalogue(_MAX_CACHED)
@@ -136,33 +121,118 @@ def quick_start(
     return catalogue.quick_start.picks(picked, shown=hidden, k=N_PICKS)
 
 
-class _SmallCard(NamedTuple):
-    """An item in a row of many."""
-
-    item_id: ItemId
-    title: str
-    has_picture: bool
-    facts: tuple[str, ...] = ()
-
-
-def _small_card(catalogue: Catalogue, item_id: ItemId) -> _SmallCard:
+def _seen_card(catalogue: Catalogue, item_id: ItemId, texts: Texts) -> Card:
     """Return an item of the history; the model may not have it any more."""
-    if item_id not in catalogue.model.items_:
-        return _SmallCard(item_id, str(item_id), False)
-    card = cached_card(catalogue, item_id)
-    return _SmallCard(card.item_id, card.title, card.has_picture)
+    if item_id in catalogue.model.items_:
+        return plain_card(catalogue, item_id, texts).card
+    return Card(item_id, str(item_id), None, None, None, False, {})
 
 
-# Routes are tried in turn, so the home page comes first.
-for _pages in (
-    compare_page,
-    feeds,
-    item_pages,
-    my_data,
-    preferences,
-    say,
-    search,
-    transfer,
-    transparency,
-):
-    router.include_router(_pages.router)
+@router.get("/feeds")
+@uses_store
+def feeds(request: Request) -> Response:
+    """Show all feeds with what they hold, and what can be done with each."""
+    context = page_context_of(request)
+    views = feed_views(context.state, context.catalogue, context.texts, context.clock)
+    return context.render(
+        request,
+        "feeds.html",
+        title=context.texts("Feeds"),
+        page_path="/feeds",
+        summary=context.summary(),
+        feeds=views,
+        can_make=len(views) <= MAX_FEEDS,
+    )
+
+
+_STEPS = 10
+Field = Annotated[FormText, Form()]
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceView:
+    """The slider between tags and the items that similar users viewed.
+
+    Attributes
+    ----------
+    value
+        The position, from 0 to 1.
+    label
+        The position in words.
+    labels
+        Every position that can be chosen, in words.
+    can_move
+        Whether the slider changes anything; not before an item was viewed.
+    """
+
+    value: float
+    label: str
+    labels: list[str]
+    can_move: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FactView:
+    """A feature of users: its tags, and those that the visitor has chosen."""
+
+    name: str
+    tags: tuple[Tag, ...]
+    chosen: tuple[Tag, ...]
+
+
+def balance_view(personal: PersonalModel, texts: Texts) -> BalanceView | None:
+    """Return the slider, or None if the model has no remainder."""
+    if not personal.catalogue.model.has_remainder:
+        return None
+    value = personal.state.balance
+    labels = [describe_balance(step / _STEPS, texts) for step in range(_STEPS + 1)]
+    return BalanceView(value, describe_balance(value, texts), labels, personal.can_balance)
+
+
+def about_view(personal: PersonalModel) -> tuple[FactView, ...]:
+    """Return the facts that a visitor can give; none if the model has no user features."""
+    return tuple(
+        FactView(name, tuple(tags), tuple(tag for tag in tags if tag in personal.about))
+        for name, tags in personal.catalogue.user_features.items()
+    )
+
+
+@router.post("/skip")
+def skip(request: Request) -> Response:
+    """Skip the quick start."""
+    return _set_cookie(request, SKIPPED, "1", "/")
+
+
+@router.post("/language")
+def language(request: Request, language: Field, back: Field = "/") -> Response:
+    """Choose the language of the pages."""
+    if language not in LANGUAGES:
+        raise ParameterError(
+            f"Unknown language {shortened(language)!r}. Known: {', '.join(LANGUAGES)}."
+        )
+    return _set_cookie(request, LANGUAGE, language, back)
+
+
+@router.post("/theme")
+def theme(request: Request, theme: Field, back: Field = "/") -> Response:
+    """Choose light or dark colours, or those of the system."""
+    if theme not in THEMES:
+        raise ParameterError(f"Unknown theme {shortened(theme)!r}. Known: {', '.join(THEMES)}.")
+    return _set_cookie(request, THEME, theme, back)
+
+
+@router.post("/lasts")
+def lasts(request: Request, lasts: Field, back: Field = "/") -> Response:
+    """Choose how long the next presses count."""
+    if lasts not in DURATIONS:
+        raise ParameterError(
+            f"Unknown duration {shortened(lasts)!r}. Known: {', '.join(DURATIONS)}."
+        )
+    return _set_cookie(request, LASTS, lasts, back)
+
+
+def _set_cookie(request: Request, name: str, value: str, back: str) -> Response:
+    need_own_origin(request)
+    response = RedirectResponse(local_path(back), 303)
+    remember(response, services_of(request).settings, name, value)
+    return response

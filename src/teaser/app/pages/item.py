@@ -1,5 +1,8 @@
-"""Pages about one item or tag: the score, its lift, a start from it; where an affinity is from."""
+"""Pages about items and tags: the score, its lift, a start from it, a comparison, a tag."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -7,26 +10,25 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel
 
+from teaser.app.actions import decide
 from teaser.app.dependencies import catalogue_of, uses_store
 from teaser.app.http.form_text import FormText
 from teaser.app.http.origin import need_own_origin
-from teaser.app.pages.compare import compare_path, neighbour_in_list
-from teaser.app.pages.filters import N_CARDS, Filters, choices
-from teaser.app.pages.page_context import PageContext, act_and_show, page_context_of
-from teaser.app.pages.view.card_view import CardView, cached_card, fact_line, plain_card
-from teaser.app.pages.view.feed_view import ending_presses, hidden_rows
-from teaser.app.pages.view.profile_view import tag_label, tag_row
-from teaser.app.pages.view.rendering import path_part
-from teaser.app.pages.view.score_steps import waterfall
-from teaser.app.pages.view.variation_view import read_changes, tag_choices, variation_view
-from teaser.app.serving.found_group import FoundGroup, find_group
-from teaser.app.serving.lift import find_lift
-from teaser.app.state import Event, parts_of
+from teaser.app.pages.cards import CardView, fact_line, plain_card
+from teaser.app.pages.context import PageContext, act_and_show, page_context_of
+from teaser.app.pages.describe import ending_presses, hidden_rows
+from teaser.app.pages.filters import MAX_CARDS, N_CARDS, Filters, choices
+from teaser.app.pages.profile import tag_label, tag_row
+from teaser.app.pages.render import path_part
+from teaser.app.pages.steps import difference_fall, waterfall
+from teaser.app.serving.catalogue import Card, FoundGroup, find_group
+from teaser.app.serving.personal_model import PersonalModel, find_lift
+from teaser.app.state import Event, parts_of, state_after
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import SearchTimeoutError
-from teaser.profile import GENERAL, POPULARITY
-from teaser.steer import Similar, similar, tag_examples
+from teaser.errors import ParameterError, SearchTimeoutError
+from teaser.profile import GENERAL, MAX_PRESSES, POPULARITY
+from teaser.steer import Similar, similar, tag_examples, vary_item
 
 router = APIRouter()
 
@@ -323,7 +325,11 @@ def _neighbour(
         return None
     other, place = found
     pair = (other, item_id) if place in ("above", "first") else (item_id, other)
-    return compare_path(*pair), place, cached_card(context.catalogue, other).title
+    return (
+        compare_path(*pair),
+        place,
+        plain_card(context.catalogue, other, context.texts).card.title,
+    )
 
 
 def _item_id(request: Request, item_id: str) -> str:
@@ -336,3 +342,239 @@ def _address(page: str, item_id: ItemId, filters: Filters) -> str:
     path = f"/{page}/{path_part(item_id)}"
     query = urlencode(filters.pairs())
     return path + ("&" if "?" in path else "?") + query if query else path
+
+
+# What a form says of a tag that is left out.
+LEFT_OUT = ""
+# The tags of an item that a form shows; those that it does not show stay as they are.
+MAX_CHOICES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class TagChoice:
+    """A tag of the item: what can take its place, and what does; None if it is left out."""
+
+    tag: Tag
+    options: Sequence[Tag]
+    chosen: Tag | None
+
+
+@dataclass(frozen=True, slots=True)
+class VariationView:
+    """What the changes come to.
+
+    Attributes
+    ----------
+    presses
+        The steps on each tag; presses that move nothing are not among them.
+    event
+        The action that makes the presses; None if there is none to make.
+    after
+        The model with the visitor's state after it.
+    """
+
+    presses: Mapping[Tag, int]
+    event: Event | None
+    after: PersonalModel
+
+
+def tag_choices(
+    card: Card, options: Mapping[str, Sequence[Tag]], changes: Mapping[Tag, Tag | None]
+) -> list[TagChoice]:
+    """Return the tags of an item with what can take their place.
+
+    `options` are the tags to choose from, by feature. The item's own tag is always one of them,
+    and so is a tag that was chosen. Only the first `MAX_CHOICES` are returned.
+    """
+    found = []
+    tags = (Tag(feature, value) for feature, values in card.facts.items() for value in values)
+    for tag in islice(tags, MAX_CHOICES):
+        chosen = changes.get(tag, tag)
+        known = list(options.get(tag.feature, ()))
+        known += [other for other in (tag, chosen) if other and other not in known]
+        found.append(TagChoice(tag, known, chosen))
+    return found
+
+
+def read_changes(
+    tags: Sequence[str], others: Sequence[str], personal: PersonalModel
+) -> dict[Tag, Tag | None]:
+    """Return the changes that a form asks for: those tags of the item that are not kept.
+
+    Parameters
+    ----------
+    tags, others
+        For each tag of the item the tag in its place: the same, another, or `LEFT_OUT`.
+
+    Raises
+    ------
+    ParameterError
+        Unless each tag has one in its place.
+    UnknownTagError
+        If the model does not have a tag.
+    """
+    if len(tags) != len(others):
+        raise ParameterError(
+            f"Each tag needs one in its place: found {len(tags)} and {len(others)}. "
+            "Use the form of the page."
+        )
+    changes: dict[Tag, Tag | None] = {}
+    for text, other in zip(tags, others, strict=True):
+        tag = _known(text, personal)
+        new = None if other == LEFT_OUT else _known(other, personal)
+        if new != tag:
+            changes[tag] = new
+    return changes
+
+
+def variation_view(
+    personal: PersonalModel, item_id: ItemId, changes: Mapping[Tag, Tag | None]
+) -> VariationView:
+    """Return the presses that make a list like an item, with its changes."""
+    catalogue, state = personal.catalogue, personal.state
+    given: dict[Tag | str, Tag | str | None] = dict(changes.items())
+    start = vary_item(catalogue.model, item_id, given, personal.history, k=1).start
+    before = _net_presses(personal)
+    wanted = {
+        str(tag): n for tag, steps in start.items() if (n := _left(steps, before.get(tag, 0)))
+    }
+    event = decide(state, Event("press", {"presses": wanted}), catalogue) if wanted else None
+    if event is None:
+        return VariationView({}, None, personal)
+    after = PersonalModel(catalogue, state_after(state, event))
+    end = _net_presses(after)
+    moved = {tag: end.get(tag, 0) - before.get(tag, 0) for tag in (*start, *end, *before)}
+    return VariationView({tag: n for tag, n in moved.items() if n}, event, after)
+
+
+def _net_presses(personal: PersonalModel) -> Mapping[Tag, int]:
+    """Return the presses of a state, also where its lists do without the profile."""
+    return PersonalModel(personal.catalogue, replace(personal.state, profiling=True)).presses
+
+
+def _left(steps: int, net: int) -> int:
+    """Return the steps that are left up to the bound of a tag."""
+    return max(-MAX_PRESSES, min(MAX_PRESSES, net + steps)) - net
+
+
+def _known(text: str, personal: PersonalModel) -> Tag:
+    catalogue = personal.catalogue
+    return catalogue.model.tags_[resolve_tag(Tag.parse(text), catalogue.tag_index)]
+
+
+N_OFFERED = 6
+# Letters of the two items, at their cards and above their columns.
+LETTERS = ("A", "B")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two items: its card, letter, and place in the visitor's list.
+
+    `place` is None if it is not among the first of the list.
+    """
+
+    entry: CardView
+    letter: str
+    match: str
+    place: int | None
+
+
+@router.get("/compare")
+@uses_store
+def compare(request: Request) -> Response:
+    """Show two items side by side, and what the first has more or less than the second."""
+    context = page_context_of(request)
+    named = request.query_params.getlist("item")
+    # An unknown one is named by its error; one that is named twice is one.
+    items = context.catalogue.model.items_
+    chosen = list(dict.fromkeys(items[items.index_of(name)] for name in named if name))
+    if len(chosen) != 2:
+        return _choice(request, context, chosen, is_twice=len(named) > len(chosen) == 1)
+    personal, texts = context.personal, context.texts
+    fall = difference_fall(personal, chosen[0], chosen[1], texts)
+    places = _places(personal, Filters.of_list(request, context.catalogue))
+    best = max(float(personal.scores.max()), 0.0)
+    sides = [
+        Side(
+            plain_card(context.catalogue, item_id, texts),
+            letter,
+            texts.percent(max(0.0, score) / best if best else 0.0),
+            places.get(item_id),
+        )
+        for item_id, letter, score in zip(
+            chosen, LETTERS, (fall.difference.score, fall.difference.other_score), strict=True
+        )
+    ]
+    higher, lower = sides if fall.difference.difference >= 0 else reversed(sides)
+    return context.render(
+        request,
+        "compare.html",
+        title=texts("Why this above that"),
+        page_path=compare_path(*chosen),
+        swap_path=compare_path(*reversed(chosen)),
+        summary=context.summary(),
+        sides=sides,
+        fall=fall,
+        higher=higher.entry.card,
+        lower=lower.entry.card,
+        is_new=personal.is_new,
+        is_by_score=_is_by_score(higher, lower),
+    )
+
+
+def compare_path(*item_ids: ItemId) -> str:
+    """Return the address of the page about two items."""
+    return "/compare?" + urlencode([("item", str(item_id)) for item_id in item_ids])
+
+
+def neighbour_in_list(
+    personal: PersonalModel, item_id: ItemId, filters: Filters
+) -> tuple[ItemId, str] | None:
+    """Return the item to compare with from an item's page, and where it stands in the list.
+
+    It is the one `above` it, for the first the one `below` it, and for an item that is not among
+    the first of the list the `first`. None if the list has no other.
+    """
+    places = _places(personal, filters)
+    order = list(places)
+    if item_id in places:
+        place = places[item_id]
+        if place > 1:
+            return order[place - 2], "above"
+        return (order[1], "below") if len(order) > 1 else None
+    return (order[0], "first") if order else None
+
+
+def _places(personal: PersonalModel, filters: Filters) -> dict[ItemId, int]:
+    """Return the places of the first items of a list, from 1."""
+    items = personal.catalogue.model.items_
+    ranked = personal.rank(k=MAX_CARDS, allowed=filters.allowed(personal.catalogue)).tolist()
+    return {items[i]: place for place, i in enumerate(ranked, start=1)}
+
+
+def _is_by_score(higher: Side, lower: Side) -> bool:
+    """Return whether the list has the two in the order of their scores, if it has both."""
+    return higher.place is None or lower.place is None or higher.place < lower.place
+
+
+def _choice(
+    request: Request, context: PageContext, chosen: list[ItemId], *, is_twice: bool
+) -> Response:
+    """Say that two items are needed, and offer pairs."""
+    texts, catalogue = context.texts, context.catalogue
+    if len(chosen) > 2:
+        offered = chosen
+    else:
+        ranked = _places(context.personal, Filters())
+        offered = [item_id for item_id in ranked if item_id not in chosen][:N_OFFERED]
+    return context.render(
+        request,
+        "compare_choice.html",
+        status=422,
+        title=texts("Why this above that"),
+        chosen=[plain_card(catalogue, item_id, texts) for item_id in chosen[:1]],
+        offered=[plain_card(catalogue, item_id, texts) for item_id in offered],
+        n_chosen=len(chosen),
+        is_twice=is_twice,
+    )

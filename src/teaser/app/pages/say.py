@@ -16,15 +16,13 @@ from teaser.app.http.form_text import valid_text
 from teaser.app.http.origin import need_own_origin
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.i18n.texts import LANGUAGES, Texts
+from teaser.app.pages.cards import plain_card
+from teaser.app.pages.context import PageContext, page_context_of
+from teaser.app.pages.describe import NEW, compare_lists, describe_wish
 from teaser.app.pages.filters import N_CARDS, choices
-from teaser.app.pages.list_changes import NEW, compare
-from teaser.app.pages.page_context import PageContext, page_context_of
-from teaser.app.pages.view.card_view import cached_card
-from teaser.app.pages.view.visitor import ensure_person, visitor_of
-from teaser.app.pages.view.wish_view import describe_wish
-from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
+from teaser.app.pages.render import ensure_person, visitor_of
+from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue, read_words
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.serving.words import read_words
 from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
 from teaser.app.wishes import MAX_WISHES, event_of
 from teaser.errors import TeaserError, WishLimitError
@@ -177,8 +175,11 @@ def preview(wishes: Sequence[Wish], context: PageContext) -> Preview:
         [items[i] for i in model.rank(k=N_CARDS).tolist()]
         for model in (context.personal, PersonalModel(catalogue, after))
     )
-    change = compare(old, new)
-    firsts = [(cached_card(catalogue, i).title, change.moves[i] == NEW) for i in new[:N_PREVIEWED]]
+    change = compare_lists(old, new)
+    firsts = [
+        (plain_card(catalogue, i, texts).card.title, change.moves[i] == NEW)
+        for i in new[:N_PREVIEWED]
+    ]
     if not new:
         words = texts("Nothing here has all of this. Take something off.")
     elif change.entered:

@@ -4,12 +4,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from teaser.app.dependencies import catalogue_of, uses_store
-from teaser.app.pages.page_context import page_context_of
-from teaser.app.pages.view.card_view import plain_card
-from teaser.app.pages.view.profile_view import feature_rows, tag_row
-from teaser.app.pages.view.rendering import render_part
-from teaser.app.pages.view.visitor import visitor_of
-from teaser.app.serving.name_search import find_names
+from teaser.app.pages.cards import plain_card
+from teaser.app.pages.context import page_context_of
+from teaser.app.pages.profile import feature_rows, tag_row
+from teaser.app.pages.render import render_part, visitor_of
+from teaser.app.serving.catalogue import find_names
 from teaser.errors import UnknownFeatureError
 from teaser.profile import POPULARITY
 

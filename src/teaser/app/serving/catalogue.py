@@ -1,7 +1,9 @@
-"""The items as served: the cards of a fitted model, its tags by feature, and filters."""
+"""The items of a fitted model as served: cards, tags by feature, filters, search, words."""
 
 import base64
+import logging
 import math
+import unicodedata
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,14 +15,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
+from teaser.app.settings import Settings
+from teaser.app.state import ListFilter
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
-from teaser.data.tags import Tag
-from teaser.errors import UnknownNameError, closest, shortened
+from teaser.data.tags import Tag, resolve_tag
+from teaser.errors import ParameterError, UnknownNameError, closest, shortened
+from teaser.model.extensions.groups import Group
 from teaser.model.filters import NOTHING_ASKED
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 from teaser.steer.quick_start import QuickStart
+from teaser.words.interpreter import find_interpreter, interpret
+from teaser.words.vocabulary import Translations, Vocabulary, read_synonyms
+from teaser.words.wishes import Period, Reading
 
 # What browsers show; of other types they would show a broken picture.
 _PICTURES = {f"image/{kind}" for kind in ("svg+xml", "png", "jpeg", "gif", "webp", "avif")}
@@ -315,3 +324,368 @@ def _safe_link(text: str | None) -> str | None:
     if text is None or not text.lower().startswith(("https://", "http://")):
         return None
     return text
+
+
+# A mask has a byte for each item, and people of one site like the same filters.
+_MAX_CACHED = 32
+Mask = NDArray[np.bool_]
+_Bounds = tuple[tuple[str, float], ...]
+
+
+def passing(catalogue: Catalogue, filters: ListFilter, today: date | None = None) -> Mask | None:
+    """Return a mask of the items that pass filters, not to be changed; None if all pass.
+
+    Parameters
+    ----------
+    today
+        The day from which periods are counted; that of the site by default.
+    """
+    if not filters:
+        return None
+    first, last = days_of(catalogue, filters, today)
+    return _mask(
+        catalogue,
+        tuple(known_tags(catalogue, filters.only)),
+        tuple(known_tags(catalogue, filters.without)),
+        _known_bounds(catalogue, filters.at_most),
+        _known_bounds(catalogue, filters.at_least),
+        (first, last),
+    )
+
+
+def without_tags(catalogue: Catalogue, texts: Iterable[str]) -> Mask | None:
+    """Return a mask of the items that have none of some tags, not to be changed; None if all."""
+    tags = tuple(sorted(set(known_tags(catalogue, texts)), key=str))
+    return _mask(catalogue, (), tags, (), (), (None, None)) if tags else None
+
+
+def days_of(
+    catalogue: Catalogue, filters: ListFilter, today: date | None = None
+) -> tuple[date | None, date | None]:
+    """Return the first and the last day of the filters' period; None for an open end."""
+    if not filters.when or catalogue.dates is None:
+        return None, None
+    return Period.parse(filters.when).days(today or catalogue.today)
+
+
+def known_tags(catalogue: Catalogue, texts: Iterable[str]) -> list[Tag]:
+    """Return the tags that the catalogue has, by their names of today."""
+    index, tags = catalogue.tag_index, catalogue.model.tags_
+    places = (index.get(Tag.parse(text)) for text in texts)
+    return [tags[place] for place in places if place is not None]
+
+
+def unknown_tags(catalogue: Catalogue, texts: Iterable[str]) -> list[str]:
+    """Return the tags that the catalogue does not have, each once."""
+    index = catalogue.tag_index
+    return [text for text in dict.fromkeys(texts) if Tag.parse(text) not in index]
+
+
+def unknown_columns(catalogue: Catalogue, filters: ListFilter) -> list[str]:
+    """Return the columns of filters that the catalogue does not have; `date` for a period."""
+    found = [name for name in filters.columns if name not in catalogue.numbers]
+    return [*found, *(["date"] if filters.when and catalogue.dates is None else [])]
+
+
+def read_filters(catalogue: Catalogue, filters: ListFilter, kept: ListFilter) -> ListFilter:
+    """Return filters with tags as the catalogue names them.
+
+    Parameters
+    ----------
+    kept
+        The filters so far; what they name may stay, also if the catalogue does not have it.
+
+    Raises
+    ------
+    UnknownTagError
+        If the catalogue does not have a tag.
+    UnknownNameError
+        If it does not have a column.
+    ParameterError
+        If there are no dates, or all items have a tag.
+    """
+    for column in filters.columns:
+        if column not in kept.columns:
+            catalogue.number(column)
+    if filters.when and catalogue.dates is None and filters.when != kept.when:
+        raise ParameterError(
+            f"This catalogue has no dates, so {filters.when} means nothing in it. Leave it out."
+        )
+    return ListFilter(
+        only=tuple(read_tags(catalogue, filters.only, kept.tags)),
+        without=tuple(read_tags(catalogue, filters.without, kept.tags)),
+        at_most=filters.at_most,
+        at_least=filters.at_least,
+        when=filters.when,
+    )
+
+
+def read_tags(catalogue: Catalogue, texts: Iterable[str], kept: Iterable[str] = ()) -> list[str]:
+    """Return tags by which items are told apart, spelled as the catalogue has them, each once.
+
+    Raises
+    ------
+    UnknownTagError
+        If the catalogue does not have a tag, which is not in `kept` either.
+    ParameterError
+        If all items have a tag, as with general appeal.
+    """
+    known, found = set(kept), []
+    index, tags = catalogue.tag_index, catalogue.model.tags_
+    for text in texts:
+        if text in known and Tag.parse(text) not in index:
+            found.append(text)
+            continue
+        tag = tags[resolve_tag(Tag.parse(text), index)]
+        if tag.feature not in catalogue.features:
+            raise ParameterError(f"All items have {tag}, so no list can be made by it. Press it.")
+        found.append(str(tag))
+    return list(dict.fromkeys(found))
+
+
+@cached_per_catalogue(4)
+def by_date(catalogue: Catalogue, today: date) -> NDArray[np.int64]:
+    """Return the positions of items: those to come by nearness, past ones from the newest."""
+    dates = catalogue.dates or []
+    far = len(dates) and max((abs((d - today).days) for d in dates if d), default=0) + 1
+    order = [
+        2 * far if d is None else (d - today).days if d >= today else far + (today - d).days
+        for d in dates
+    ]
+    return np.argsort(np.array(order), kind="stable")
+
+
+def places_of(catalogue: Catalogue, item_ids: Iterable[ItemId]) -> list[int]:
+    """Return the positions of the items that the catalogue has."""
+    found = (catalogue.model.items_.find(item_id) for item_id in item_ids)
+    return [place for place in found if place is not None]
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def _mask(
+    catalogue: Catalogue,
+    only: tuple[Tag, ...],
+    without: tuple[Tag, ...],
+    at_most: _Bounds,
+    at_least: _Bounds,
+    days: tuple[date | None, date | None],
+) -> Mask:
+    found = catalogue.allowed(
+        only,
+        without=without,
+        at_most=dict(at_most),
+        at_least=dict(at_least),
+        first=days[0],
+        last=days[1],
+    )
+    found.setflags(write=False)
+    return found
+
+
+def _known_bounds(catalogue: Catalogue, bounds: Mapping[str, float]) -> _Bounds:
+    return tuple((name, bound) for name, bound in bounds.items() if name in catalogue.numbers)
+
+
+@dataclass(frozen=True)
+class NameMatches:
+    """Items and tags whose names match, as positions in the model, the best match first."""
+
+    catalogue: Catalogue
+    item_places: list[int]
+    tag_places: list[int]
+
+    def items(self, start: int, stop: int) -> list[ItemId]:
+        """Return the item ids of a slice of the matches."""
+        return [self.catalogue.model.items_[i] for i in self.item_places[start:stop]]
+
+    def tags(self, start: int, stop: int) -> list[Tag]:
+        """Return the tags of a slice of the matches."""
+        return [self.catalogue.model.tags_[j] for j in self.tag_places[start:stop]]
+
+
+def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
+    """Return the items and tags whose names contain every word.
+
+    Names that start with the words come first, then names in which a word starts with the first
+    of them. Ties are ordered by popularity (items) or by number of items (tags). Groups that the
+    system found follow all other tags: they are named by titles, which many words match. An item id
+    that is a number is found by the whole number only.
+    """
+    query = normalize(words)
+    if not query:
+        return NameMatches(catalogue, [], [])
+    return NameMatches(
+        catalogue,
+        _matches(_item_names(catalogue), query),
+        _matches(_tag_names(catalogue, texts), query),
+    )
+
+
+def normalize(text: str) -> str:
+    """Return a text as it is compared: no accents, no capitals, single spaces."""
+    if text.isascii():  # most names are: there is nothing to decompose
+        return " ".join(text.lower().split())
+    decomposed = unicodedata.normalize("NFKD", text)
+    letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return " ".join(letters.casefold().split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A position, the normalized name that orders the matches, and the text that is searched.
+
+    `whole` is a further name, which is found only as a whole; `is_last` puts it after the others.
+    """
+
+    place: int
+    name: str
+    text: str
+    whole: str = ""
+    is_last: bool = False
+
+
+def _matches(names: Iterable[_Name], query: str) -> list[int]:
+    words = query.split()
+    found = [n for n in names if all(word in n.text for word in words) or n.whole == query]
+    found.sort(key=lambda name: (name.is_last, _rank(name.name, query, words[0])))
+    return [name.place for name in found]
+
+
+def _rank(name: str, query: str, word: str) -> int:
+    if name.startswith(query):
+        return 0
+    return 1 if f" {word}" in f" {name}" else 2
+
+
+@cached_per_catalogue(1)
+def _item_names(catalogue: Catalogue) -> list[_Name]:
+    """Return the names of all items, the most popular first."""
+    model = catalogue.model
+    order = np.argsort(-model.popularity_, kind="stable").tolist()
+    titles = [normalize(model.title(i) or "") for i in order]
+    ids = [normalize(str(model.items_[i])) for i in order]
+    return [
+        _Name(i, title, title, item_id)
+        if title and item_id.isdigit()
+        else _Name(i, title or item_id, f"{title} {item_id}")
+        for i, title, item_id in zip(order, titles, ids, strict=True)
+    ]
+
+
+@cached_per_catalogue(len(LANGUAGES))
+def _tag_names(catalogue: Catalogue, texts: Texts) -> list[_Name]:
+    """Return the names of all tags, translated and as in the data, the most common first."""
+    tags = catalogue.model.tags_
+    order = np.argsort(-catalogue.tag_sizes, kind="stable").tolist()
+    return [
+        _Name(
+            j,
+            normalize(texts.tag(tags[j])),
+            normalize(f"{texts.feature(tags[j].feature)} {texts.tag(tags[j])} {tags[j]}"),
+            is_last=tags[j].discovered,
+        )
+        for j in order
+    ]
+
+
+@dataclass(frozen=True)
+class FoundGroup:
+    """A group that the system found from what people chose.
+
+    Attributes
+    ----------
+    group
+        Its tag, exemplars, and the declared tag that is over-represented in it.
+    members
+        Its items with how much each belongs to it, the most first; of equal ones the more popular.
+    aliases
+        Its earlier names, presses on which count for it too.
+    """
+
+    group: Group
+    members: tuple[tuple[ItemId, float], ...]
+    aliases: tuple[str, ...]
+
+
+def find_group(catalogue: Catalogue, tag: Tag | str) -> FoundGroup:
+    """Return the group of a discovered tag, named as it is today or as it was.
+
+    Raises
+    ------
+    UnknownTagError
+        If the model does not have the tag.
+    ParameterError
+        If the tag is not a discovered one.
+    """
+    model = catalogue.model
+    known = model.tags_[resolve_tag(tag, catalogue.tag_index)]
+    if not known.discovered or model.groups_ is None:
+        raise ParameterError(
+            f"{known} is not a group that the system found. Name a tag of the feature discovered."
+        )
+    groups = model.groups_
+    column = groups.members[:, [groups.tags.index(known)]].tocoo()
+    places, weights = column.coords[0], column.data
+    order = np.lexsort((places, -model.popularity_[places], -weights))
+    return FoundGroup(
+        groups.of(known),
+        tuple((groups.items[int(places[n])], float(weights[n])) for n in order),
+        tuple(old.value for old, new in groups.aliases.items() if new == known),
+    )
+
+
+log = logging.getLogger("teaser")
+
+
+def read_words(catalogue: Catalogue, text: str, language: str, settings: Settings) -> Reading:
+    """Return what a request asks for; nothing is applied.
+
+    Parameters
+    ----------
+    language
+        The language of the site, in which the request is most likely written.
+    settings
+        Which interpreter and which synonyms the owner chose.
+    """
+    return interpret(
+        text,
+        vocabulary_of(catalogue, settings.synonyms),
+        language=language,
+        today=catalogue.today,
+        interpreter=settings.interpreter,
+    )
+
+
+def check_words(settings: Settings) -> None:
+    """Raise `TeaserError` if the interpreter or the synonyms that the owner chose are not there."""
+    if settings.interpreter:
+        find_interpreter(settings.interpreter)
+    read_synonyms(settings.synonyms)
+
+
+@cached_per_catalogue(1)
+def vocabulary_of(catalogue: Catalogue, synonyms: str = "") -> Vocabulary:
+    """Return the words that requests can use in a catalogue, with those of the site's languages.
+
+    Parameters
+    ----------
+    synonyms
+        The owner's TOML file of further words.
+    """
+    found = Vocabulary.from_model(
+        catalogue.model, translations=_translations(catalogue), synonyms=synonyms or None
+    )
+    if found.unmatched:
+        log.warning("synonyms for what is no tag: %s", ", ".join(found.unmatched))
+    return found
+
+
+def _translations(catalogue: Catalogue) -> Translations:
+    tags = catalogue.model.tags_
+    found: dict[str, dict[Tag | str, str]] = {}
+    for language in LANGUAGES:
+        texts = texts_in(language)
+        named: dict[Tag | str, str] = {tag: texts.tag(tag) for tag in tags}
+        named |= {tag.feature: texts.feature(tag.feature) for tag in tags}
+        found[language] = named
+    return found

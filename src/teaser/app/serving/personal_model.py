@@ -3,32 +3,34 @@
 Items and tags that the model does not have stay in the state and are ignored here.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
+from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.app.cache import Cache
-from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue
-from teaser.app.serving.list_filter import by_date, passing, places_of, without_tags
-from teaser.app.serving.moved_scores import scores_of
+from teaser.app.serving.catalogue import (
+    Catalogue,
+    by_date,
+    passing,
+    places_of,
+    without_tags,
+)
 from teaser.app.state import State
 from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import ParameterError
+from teaser.errors import ParameterError, SearchTimeoutError
+from teaser.model.tables import History
+from teaser.model.tagged import TaggedModel
 from teaser.model.user_state import Scored
-from teaser.profile import Profile, Steering, place_presses
+from teaser.profile import PressesLike, Profile, Steering, place_presses
 from teaser.recommend import Recommendations
+from teaser.steer import Lift, smallest_presses
 from teaser.steer.variety import spread
-
-# Of 3,500 tags, a profile takes 30 kB.
-_MAX_LEARNED = 256
-_MAX_LISTS = 1_000
-_MAX_PRESSES = 1_000
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class PersonalModel:
         """The presses on tags that the model has, by their names of today; none without profile."""
         if not self.state.profiling:
             return {}
-        return _known_presses(self.catalogue, tuple(self.state.presses.items()))
+        return known_presses(self.catalogue, self.state.presses)
 
     @cached_property
     def about(self) -> list[Tag]:
@@ -75,38 +77,18 @@ class PersonalModel:
         return Steering(balance=self.state.balance) if self.state.profiling else Steering()
 
     @cached_property
-    def taste(self) -> Hashable:
-        """All that the profile follows from: what is made from it can be kept by this key."""
-        history = self.history
-        return (
-            tuple(history),
-            tuple(history.values()) if isinstance(history, dict) else (),
-            # By the texts of their tags, which take less time to hash than tags.
-            tuple(self.state.presses.items()) if self.state.profiling else (),
-            tuple(self.about),
-            self.steering,
-        )
-
-    @cached_property
     @measured("model")
     def profile(self) -> Profile:
         """The person's profile, presses included."""
         if not self.presses:
             return self.learned
-
-        def press() -> Profile:
-            return self.catalogue.model.pressed(self.learned, self.presses, self.steering.step)
-
-        return _pressed(self.catalogue).find(self.taste, press)
+        return self.catalogue.model.pressed(self.learned, self.presses, self.steering.step)
 
     @cached_property
     @measured("model")
     def learned(self) -> Profile:
         """The profile without the presses."""
-        history = self.history
-        strengths = tuple(history.values()) if isinstance(history, dict) else ()
-        about = tuple(self.about)
-        return _learned(self.catalogue, tuple(history), strengths, about, self.steering)
+        return self.catalogue.model.profile(self.history, about=self.about, steering=self.steering)
 
     @property
     def is_new(self) -> bool:
@@ -126,8 +108,7 @@ class PersonalModel:
     @measured("model")
     def scores(self) -> NDArray[np.float64]:
         """The score of every item, the boosts of the site included."""
-        own = scores_of(self.catalogue, self.learned, self.profile)
-        return self.catalogue.placed.boosted(own)
+        return self.catalogue.placed.boosted(self.catalogue.model.scores(self.profile))
 
     @property
     def is_by_date(self) -> bool:
@@ -171,9 +152,6 @@ class PersonalModel:
     @measured("model")
     def rank(self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """Return the positions of the items that `recommend` returns."""
-        return self._rank(k, allowed) if allowed is not None else _ranked(self.catalogue, self, k)
-
-    def _rank(self, k: int, allowed: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         is_limited = self.hidden is not None or bool(self.state.filters)
         mask = self.shown(allowed) if is_limited else allowed
         if self.is_by_date:
@@ -209,61 +187,6 @@ class PersonalModel:
         return Scored(self.scores)
 
 
-def _ranked(catalogue: Catalogue, personal: PersonalModel, k: int) -> NDArray[np.int64]:
-    """Return a list, computed once: the list after an action is the one before the next."""
-    state = personal.state
-    key = (
-        k,
-        catalogue.today,
-        personal.taste,
-        (state.variety, state.profiling, state.order),
-        (state.hidden, state.hidden_tags, repr(state.filters)),
-    )
-
-    def make() -> NDArray[np.int64]:
-        found = personal._rank(k, None)
-        found.flags.writeable = False
-        return found
-
-    return _lists(catalogue).find(key, make)
-
-
-@cached_per_catalogue(1)
-def _lists(catalogue: Catalogue) -> Cache[NDArray[np.int64]]:
-    return Cache(_MAX_LISTS)
-
-
-@cached_per_catalogue(1)
-def _pressed(catalogue: Catalogue) -> Cache[Profile]:
-    """Return the kept profiles: the one after an action is the one before the next."""
-    return Cache(_MAX_LEARNED)
-
-
-@cached_per_catalogue(_MAX_LEARNED)
-def _learned(
-    catalogue: Catalogue,
-    viewed: tuple[ItemId, ...],
-    strengths: tuple[float, ...],
-    about: tuple[Tag, ...],
-    steering: Steering,
-) -> Profile:
-    """Return a profile without presses, which stays the same while a person presses.
-
-    Parameters
-    ----------
-    strengths
-        Those of the viewed items; empty where all are 1.
-    """
-    history = dict(zip(viewed, strengths, strict=True)) if strengths else viewed
-    return catalogue.model.profile(history, about=about, steering=steering)
-
-
-@cached_per_catalogue(_MAX_PRESSES)
-def _known_presses(catalogue: Catalogue, presses: tuple[tuple[str, int], ...]) -> Mapping[Tag, int]:
-    """Return net presses by tag; those after an action are those before the next."""
-    return MappingProxyType(known_presses(catalogue, dict(presses)))
-
-
 def known_presses(catalogue: Catalogue, presses: Mapping[str, int]) -> dict[Tag, int]:
     """Return net presses on tags that the model has, by their names of today."""
     index, tags = catalogue.tag_index, catalogue.model.tags_
@@ -291,3 +214,26 @@ def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
         )
     known = catalogue.model.user_tags_
     return list(dict.fromkeys(str(known[resolve_tag(text, index)]) for text in given))
+
+
+# A search takes a whole core, so a worker makes one at a time.
+SECONDS, WAIT_SECONDS = 0.1, 0.05
+_searching = Lock()
+
+
+def find_lift(
+    model: TaggedModel, item_id: ItemId, history: History, presses: PressesLike, **options: Any
+) -> Lift | None:
+    """Return the result of `smallest_presses`.
+
+    Raises
+    ------
+    SearchTimeoutError
+        If the search does not end within `SECONDS`, or if another one is under way.
+    """
+    if not _searching.acquire(timeout=WAIT_SECONDS):
+        raise SearchTimeoutError(WAIT_SECONDS)
+    try:
+        return smallest_presses(model, item_id, history, presses, seconds=SECONDS, **options)
+    finally:
+        _searching.release()

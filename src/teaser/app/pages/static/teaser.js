@@ -1,6 +1,6 @@
 // Send forms with fetch and replace parts of the page. Without this file, forms load a new page.
 
-const FRAGMENT = { "X-Teaser-Fragment": "1" };
+const SCRIPT = { "X-Teaser-Script": "1" };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const find = (key) => document.querySelector(`[data-key="${CSS.escape(key)}"]`);
 
@@ -18,8 +18,7 @@ document.addEventListener("submit", (event) => {
 });
 
 async function send(body, keepsOrder) {
-  body.set("held", [...document.querySelectorAll("[data-v]")].map((e) => e.dataset.v).join(""));
-  const response = await fetch("/act", { method: "POST", body, headers: FRAGMENT });
+  const response = await fetch("/act", { method: "POST", body, headers: SCRIPT });
   const text = await response.text();
   if (!response.ok) return say(readTrouble(text));
   say("");
@@ -80,13 +79,9 @@ function replace(fresh, keepsOrder) {
   const at = active?.getBoundingClientRect().top;
   const ticked = new Set([...document.querySelectorAll(".vs :checked")].map((e) => e.value));
 
-  const held = new Map([...document.querySelectorAll("[data-v]")].map((e) => [e.dataset.v, e]));
   for (const old of document.querySelectorAll("[data-swap]")) {
     const next = fresh.getElementById(old.id);
-    if (!next) continue;
-    document.adoptNode(next);
-    for (const gap of next.querySelectorAll("[data-same]")) fill(gap, held);
-    old.replaceWith(next);
+    if (next) old.replaceWith(document.adoptNode(next));
   }
 
   for (const image of document.querySelectorAll("main img")) {
@@ -95,8 +90,7 @@ function replace(fresh, keepsOrder) {
   }
   for (const list of document.querySelectorAll("[data-stable]")) settle(list, order.get(list.dataset.stable));
   for (const details of document.querySelectorAll("main details[data-key]")) {
-    const was = open.get(details.dataset.key) ?? details.open;
-    if (was !== details.open) { details.open = was; change(details); }
+    details.open = open.get(details.dataset.key) ?? details.open;
   }
   for (const tick of document.querySelectorAll(".vs input")) tick.checked = ticked.has(tick.value);
   for (const [name, value] of typed) { const input = find(name); if (input) input.value = value; }
@@ -104,18 +98,6 @@ function replace(fresh, keepsOrder) {
   document.querySelectorAll("[data-scroll]").forEach((e, i) => { e.scrollTop = scrolls[i] ?? 0; });
   prepare();
   if (key) refocus(key, at);
-}
-
-// Move an element that the page has to its place in the new page, where the answer left it out.
-function fill(gap, held) {
-  const own = held.get(gap.dataset.same);
-  if (!own) return location.reload();
-  gap.replaceWith(own.isConnected ? own : own.cloneNode(true));
-}
-
-// An element that was changed here is no longer that of its version, nor are those around it.
-function change(element) {
-  for (let e = element; e; e = e.parentElement) e.removeAttribute("data-v");
 }
 
 const pictureKey = (image) => image.parentElement.className + image.getAttribute("src");
@@ -127,9 +109,7 @@ function settle(list, keys) {
   const rank = (e) => place.get(e.dataset.key) ?? keys.length;
   const rows = [...list.children];
   const sorted = [...rows].sort((a, b) => rank(a) - rank(b));
-  if (sorted.every((row, i) => row === rows[i])) return;
-  list.append(...sorted);
-  change(list);
+  if (sorted.some((row, i) => row !== rows[i])) list.append(...sorted);
 }
 
 function refocus(key, at) {
@@ -150,7 +130,7 @@ async function load(holder, query = "") {
   const address = new URL(holder.dataset.load, location.href);
   if (query) address.searchParams.set("q", query);
   try {
-    const response = await fetch(address, { headers: FRAGMENT });
+    const response = await fetch(address, { headers: SCRIPT });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const results = page.querySelector("[data-results]");
     if (results) target.replaceChildren(...results.childNodes);
@@ -203,7 +183,7 @@ document.addEventListener("change", async (event) => {
   if (!form?.matches("[data-preview]")) return;
   const asked = new URLSearchParams(new FormData(form));
   try {
-    const response = await fetch(`/say?${asked}`, { headers: FRAGMENT });
+    const response = await fetch(`/say?${asked}`, { headers: SCRIPT });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const fresh = page.getElementById("preview");
     if (fresh) document.getElementById("preview").replaceChildren(...fresh.childNodes);
@@ -283,7 +263,7 @@ let aboutPath = "";
 let aboutOpener = null;
 
 async function readAbout() {
-  const response = await fetch(aboutPath, { headers: FRAGMENT });
+  const response = await fetch(aboutPath, { headers: SCRIPT });
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const found = page.querySelector("[data-about]");
   if (!response.ok || !found) throw new Error(aboutPath);

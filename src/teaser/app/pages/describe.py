@@ -1,0 +1,517 @@
+"""The state of a person in words: wishes, filters, feeds, what ends, and what an action did."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import islice
+from typing import Any, Self
+
+from babel.dates import format_date
+from markupsafe import Markup, escape
+
+from teaser.app.i18n.texts import MINUS, Texts
+from teaser.app.pages.profile import tag_label
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.state import AS_FITTED, MAIN, Ending, Event, ListFilter, State, parts_of, read_time
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag
+from teaser.profile import GENERAL, Steering
+from teaser.words.wishes import BARE, SLIGHT, Period, Wish
+
+_WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class EndView:
+    """When something ends: in words, to the minute, and for programs."""
+
+    words: str
+    exact: str
+    iso: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time of a request, in the time zone of the site."""
+
+    now: datetime
+    zone: tzinfo | None = None
+
+    @classmethod
+    def at(cls, catalogue: Catalogue) -> Self:
+        """Return the present, at the site of a catalogue."""
+        return cls(datetime.now(UTC), catalogue.zone)
+
+    @property
+    def today(self) -> date:
+        """The day of the request."""
+        return self.now.astimezone(self.zone).date()
+
+    def describe_end(self, until: datetime, texts: Texts) -> EndView:
+        """Describe an end: by the last day that it leaves, which is near in most cases."""
+        local = until.astimezone(self.zone)
+        last = (local - timedelta(microseconds=1)).date()
+        if last <= self.today:
+            words = texts("today only")
+        elif last - self.today < _WEEK:
+            weekday = str(format_date(last, "EEEE", locale=texts.language))
+            words = texts("until {day}", day=weekday)
+        else:
+            words = texts("until {day}", day=texts.date(last))
+        exact = texts(
+            "ends on {day} at {time}", day=texts.date(local.date()), time=local.strftime("%H:%M")
+        )
+        return EndView(words, exact, until.isoformat(timespec="seconds"))
+
+
+def describe_wish(wish: Wish, catalogue: Catalogue, texts: Texts, today: date) -> str:
+    """Describe a wish, its duration included."""
+    said = _without_end(wish, catalogue, texts, today)
+    if wish.lasts == "today":
+        return texts("{wish}, for today", wish=said)
+    return texts("{wish}, for a week", wish=said) if wish.lasts == "week" else said
+
+
+def _without_end(wish: Wish, catalogue: Catalogue, texts: Texts, today: date) -> str:
+    if wish.kind == "when":
+        return describe_period(wish.name, texts, today)
+    if wish.kind == "like":
+        return texts("like {title}", title=_title(catalogue, wish.name))
+    if wish.kind == "variety":
+        return texts("variety at {percent}", percent=texts.percent(wish.number or 0.0))
+    if wish.kind in ("at_most", "at_least"):
+        column, number = texts.feature(wish.name), _number(wish.number or 0.0, texts)
+        if wish.kind == "at_most":
+            return texts("{column} at most {number}", column=column, number=number)
+        return texts("{column} at least {number}", column=column, number=number)
+    tag = Tag.parse(wish.name)
+    if wish.kind == "press":
+        return describe_steps(wish.steps, tag, catalogue, texts)
+    label = tag_label(tag, catalogue, texts)
+    if wish.kind == "only":
+        return texts("only {tag}", tag=label)
+    if wish.kind == "without":
+        return texts("no {tag}", tag=label)
+    if wish.lasts == "always":
+        return texts("never {tag}", tag=label)
+    return texts("hide {tag}", tag=label)
+
+
+def describe_steps(steps: int, tag: Tag, catalogue: Catalogue, texts: Texts) -> str:
+    """Describe presses on a tag: a bit more, more, much more of it, or less."""
+    if tag == GENERAL:
+        return texts("more mainstream") if steps > 0 else texts("less mainstream")
+    label = tag_label(tag, catalogue, texts)
+    if any(letter.isdigit() for letter in label):  # less of "over 40 euro", more of "1990s"
+        label = texts("“{name}”", name=label)
+    if abs(steps) <= SLIGHT:
+        if steps > 0:
+            return texts("a bit more {tag}", tag=label)
+        return texts("a bit less {tag}", tag=label)
+    if abs(steps) <= BARE:
+        return texts("more {tag}", tag=label) if steps > 0 else texts("less {tag}", tag=label)
+    return texts("much more {tag}", tag=label) if steps > 0 else texts("much less {tag}", tag=label)
+
+
+def describe_period(period: str, texts: Texts, today: date) -> str:
+    """Describe a period, with the days that it has today."""
+    asked = Period.parse(period)
+    first, last = asked.days(today)
+    if first and last:
+        days = texts.date(first) if first == last else f"{texts.date(first)} – {texts.date(last)}"
+    elif first:
+        days = texts("from {day}", day=texts.date(first))
+    else:
+        days = texts("until {day}", day=texts.date(last or today))
+    return f"{period_name(asked.name, texts)}: {days}" if asked.name else days
+
+
+def period_name(name: str, texts: Texts) -> str:
+    """Return the name of a period that moves with today."""
+    return {
+        "today": texts("today"),
+        "tomorrow": texts("tomorrow"),
+        "weekend": texts("this weekend"),
+        "next_weekend": texts("next weekend"),
+        "week": texts("this week"),
+        "next_week": texts("next week"),
+        "month": texts("this month"),
+        "next_month": texts("next month"),
+    }[name]
+
+
+def _number(number: float, texts: Texts) -> str:
+    whole = float(number).is_integer()
+    return texts.integer(int(number)) if whole else texts.number(number)
+
+
+# The hidden things, and the presses for now, that a page lists; it says how many more there are.
+MAX_LISTED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChip:
+    """A condition of a list in words, and the conditions that remain without it, as JSON."""
+
+    label: str
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeedName:
+    """The name of a feed, empty for the main list, and on screen."""
+
+    name: str
+    label: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FeedView:
+    """A feed and what it holds, in words."""
+
+    feed: FeedName
+    n_presses: int
+    filters: tuple[str, ...]
+    variety: float
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenRow:
+    """An item or a tag that is never shown, or not until a time.
+
+    Attributes
+    ----------
+    field, value
+        What a form sends to show it again.
+    label
+        Its name.
+    tag
+        The tag by its name of today; None for an item.
+    end
+        When it is shown again by itself, if ever.
+    """
+
+    field: str
+    value: str
+    label: str
+    tag: Tag | None
+    end: EndView | None
+
+
+@dataclass(frozen=True, slots=True)
+class EndingPress:
+    """Presses that end by themselves; `value` takes them back now."""
+
+    tag: Tag
+    steps: int
+    label: str
+    end: EndView
+    value: str
+
+
+def describe_balance(balance: float, texts: Texts) -> str:
+    """Describe how much tags count, and how much the viewed items count besides them."""
+    steering = Steering(balance=balance)
+    if steering.viewed_weight == 0:
+        return texts("my tags alone")
+    if steering.tags_weight == 0:
+        return texts("people like me alone")
+    if balance == AS_FITTED:
+        return texts("both, as learned")
+    return texts(
+        "tags {tags}, people {people}",
+        tags=texts.percent(steering.tags_weight),
+        people=texts.percent(steering.viewed_weight),
+    )
+
+
+def feed_label(name: str, texts: Texts) -> str:
+    """Return the name of a feed on screen."""
+    return texts("For you") if name == MAIN else name
+
+
+def feed_names(state: State, texts: Texts) -> list[FeedName]:
+    """Return the names of a person's feeds, the main list first."""
+    return [FeedName(n, feed_label(n, texts), n == state.feed) for n in state.feeds]
+
+
+def feed_views(state: State, catalogue: Catalogue, texts: Texts, clock: Clock) -> list[FeedView]:
+    """Return all feeds of a person with what they hold, the main list first."""
+    return [
+        FeedView(
+            feed=named,
+            n_presses=sum(map(abs, feed.presses.values())),
+            filters=tuple(
+                describe_wish(wish, catalogue, texts, clock.today)
+                for wish in filter_wishes(feed.filters)
+            ),
+            variety=feed.variety,
+        )
+        for named, feed in zip(feed_names(state, texts), state.feeds.values(), strict=True)
+    ]
+
+
+def filter_wishes(filters: ListFilter) -> list[Wish]:
+    """Return the conditions of a list one by one."""
+    found = [Wish("only", tag) for tag in filters.only]
+    found += [Wish("without", tag) for tag in filters.without]
+    found += [Wish("at_most", name, number=bound) for name, bound in filters.at_most.items()]
+    found += [Wish("at_least", name, number=bound) for name, bound in filters.at_least.items()]
+    return found + ([Wish("when", filters.when)] if filters.when else [])
+
+
+def without_wish(filters: ListFilter, wish: Wish) -> ListFilter:
+    """Return the conditions of a list without one of them."""
+    if wish.kind == "when":
+        return replace(filters, when="")
+    held: Any = getattr(filters, wish.kind)
+    if isinstance(held, Mapping):
+        left: Any = {name: bound for name, bound in held.items() if name != wish.name}
+    else:
+        left = tuple(tag for tag in held if tag != wish.name)
+    return replace(filters, **{wish.kind: left})
+
+
+def filter_chips(
+    filters: ListFilter, catalogue: Catalogue, texts: Texts, clock: Clock
+) -> list[FilterChip]:
+    """Return the conditions of a list as chips that can be taken off."""
+    return [
+        FilterChip(
+            describe_wish(wish, catalogue, texts, clock.today),
+            filter_text(without_wish(filters, wish)),
+        )
+        for wish in filter_wishes(filters)
+    ]
+
+
+def filter_text(filters: ListFilter) -> str:
+    """Return the conditions of a list as JSON, for a form."""
+    return json.dumps(filters.to_json(), ensure_ascii=False, separators=(",", ":"))
+
+
+def hidden_rows(
+    state: State, catalogue: Catalogue, texts: Texts, clock: Clock, *, most: int | None = None
+) -> list[HiddenRow]:
+    """Return what the person does not want to see: tags, then items; at most so many."""
+    tags = state.hidden_tags[:most]
+    ends = {(e.is_item, e.name): e.until for e in state.ends if e.kind == "hide"}
+
+    def end_of(is_item: bool, name: ItemId) -> EndView | None:
+        until = ends.get((is_item, name))
+        return None if until is None else clock.describe_end(until, texts)
+
+    rows = []
+    for text in tags:
+        tag = _of_today(text, catalogue)
+        label = tag_label(tag, catalogue, texts)
+        rows.append(HiddenRow("unhide_tag", text, label, tag, end_of(False, text)))
+    for item in state.hidden[: None if most is None else most - len(tags)]:
+        title = _title(catalogue, item)
+        rows.append(HiddenRow("unhide", str(item), title, None, end_of(True, item)))
+    return rows
+
+
+def ending_presses(
+    state: State, catalogue: Catalogue, texts: Texts, clock: Clock, *, most: int | None = None
+) -> list[EndingPress]:
+    """Return the presses of the current feed that end by themselves, the first to end first.
+
+    `most` is the number of them to return, if not all.
+    """
+    found = []
+    for ending in islice((end for end in state.ends if end.kind == "press"), most):
+        tag = _of_today(str(ending.name), catalogue)
+        label, end = tag_label(tag, catalogue, texts), clock.describe_end(ending.until, texts)
+        found.append(EndingPress(tag, ending.steps, label, end, _taking_back(ending)))
+    return found
+
+
+def _of_today(text: str, catalogue: Catalogue) -> Tag:
+    """Return a stored tag by its name of today; the model may not have it any more."""
+    tag = Tag.parse(text)
+    place = catalogue.tag_index.get(tag)
+    return tag if place is None else catalogue.model.tags_[place]
+
+
+def _taking_back(end: Ending) -> str:
+    """Return the text of a form that takes presses back: their end, the steps, the tag."""
+    return f"{end.until.isoformat(timespec='seconds')} {-end.steps:+d} {end.name}"
+
+
+NEW = "new"
+
+
+@dataclass(frozen=True)
+class ListChange:
+    """The difference between two lists.
+
+    Attributes
+    ----------
+    moves
+        For each item of the later list, the places it rose (negative: fell), or `NEW`.
+    rose, fell, entered, left
+        The numbers of such items.
+    """
+
+    moves: Mapping[ItemId, int | str]
+    rose: int
+    fell: int
+    entered: int
+    left: int
+
+
+@dataclass(frozen=True)
+class ActionSummary:
+    """An action and its effect in words; `is_stored` if it can be undone."""
+
+    action: Markup
+    effect: str
+    change: ListChange
+    is_stored: bool = True
+
+
+def compare_lists(before: Sequence[ItemId], after: Sequence[ItemId]) -> ListChange:
+    """Return the difference between a list before and after an action."""
+    rank = {item: place for place, item in enumerate(before)}
+    moves: dict[ItemId, int | str] = {}
+    for place, item in enumerate(after):
+        moves[item] = rank[item] - place if item in rank else NEW
+    numbers = [n for n in moves.values() if isinstance(n, int)]
+    return ListChange(
+        moves=moves,
+        rose=sum(n > 0 for n in numbers),
+        fell=sum(n < 0 for n in numbers),
+        entered=len(moves) - len(numbers),
+        left=len(set(before) - set(after)),
+    )
+
+
+def describe_action(
+    event: Event, before: State, catalogue: Catalogue, texts: Texts, clock: Clock | None = None
+) -> Markup:
+    """Describe an action; the state before it shows what was undone or redone."""
+    clock = clock or Clock.at(catalogue)
+    if event.kind == "undo" and before.undoable:
+        undone = describe_action(before.undoable, before, catalogue, texts, clock)
+        return texts.html("Taken back: {action}", action=undone)
+    if event.kind == "redo" and before.redoable:
+        redone = describe_action(before.redoable, before, catalogue, texts, clock)
+        return texts.html("Done again: {action}", action=redone)
+    if event.kind == "several":
+        told = (describe_action(e, before, catalogue, texts, clock) for e in parts_of(event))
+        return Markup("; ").join(told)
+    said = _describe(event, catalogue, texts, clock)
+    if "until" not in event.data:
+        return said
+    end = clock.describe_end(read_time(event.data["until"]), texts)
+    return texts.html("{action}, {until}", action=said, until=end.words)
+
+
+def _describe(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) -> Markup:
+    """Describe a single action, without its end."""
+    if event.kind == "press":
+        return Markup(", ").join(
+            texts.html(
+                "{sign} on {tag}",
+                sign=texts.steps(steps) if abs(steps) > 1 else MINUS if steps < 0 else "+",
+                tag=_bold(tag_label(tag, catalogue, texts)),
+            )
+            for tag, steps in _net_steps(event, catalogue).items()
+        )
+    if event.kind == "vary":
+        variety = texts.percent(float(event.data["variety"]))
+        return texts.html("Variety at {percent}", percent=_bold(variety))
+    if event.kind == "balance":
+        balance = describe_balance(float(event.data["balance"]), texts)
+        return texts.html("Balance: {balance}", balance=_bold(balance))
+    if event.kind == "about":
+        return _describe_about(event, texts)
+    if event.kind == "filter":
+        return _describe_filters(event, catalogue, texts, clock)
+    if event.kind.endswith("_feed"):
+        return _describe_feed(event, texts)
+    if event.kind == "profiling":
+        on = event.data["on"]
+        return texts.html("With your profile") if on else texts.html("Without your profile")
+    if event.kind == "import":
+        return texts.html("Imported a profile")
+    if event.kind == "reset":
+        return texts.html("Started again")
+    forms = {
+        "view": "You looked at {title}",
+        "remove": "Removed {title} from what you looked at",
+        "hide": "Hid {title}",
+        "unhide": "Brought {title} back",
+    }
+    tag = event.data.get("tag")
+    title = tag_label(Tag.parse(tag), catalogue, texts) if tag else ""
+    title = title or _title(catalogue, event.data.get("item"))
+    return texts.html(forms.get(event.kind, "{title}"), title=_bold(title))
+
+
+def describe_effect(change: ListChange, texts: Texts) -> str:
+    """Describe how the list changed."""
+    parts = []
+    if change.rose:
+        parts.append(texts.count("{n} rose", "{n} rose", change.rose))
+    if change.fell:
+        parts.append(texts.count("{n} fell", "{n} fell", change.fell))
+    if change.entered:
+        parts.append(
+            texts.count("{n} is new on this page", "{n} are new on this page", change.entered)
+        )
+    if change.left:
+        parts.append(texts.count("{n} left it", "{n} left it", change.left))
+    return ", ".join(parts) + "." if parts else texts("the list stays as it was.")
+
+
+def _net_steps(event: Event, catalogue: Catalogue) -> dict[Tag, int]:
+    """Return the steps of a press by today's names: those on earlier names of a tag count too."""
+    net: dict[Tag, int] = {}
+    for text, steps in event.data["presses"].items():
+        tag = Tag.parse(text)
+        place = catalogue.tag_index.get(tag)
+        known = tag if place is None else catalogue.model.tags_[place]
+        net[known] = net.get(known, 0) + steps
+    return net
+
+
+def _describe_about(event: Event, texts: Texts) -> Markup:
+    facts = [texts.full_tag(Tag.parse(text)) for text in event.data["about"]]
+    if not facts:
+        return texts.html("Removed the facts about you")
+    return texts.html("About you: {facts}", facts=_bold(texts.join(facts)))
+
+
+def _describe_filters(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) -> Markup:
+    filters = ListFilter.from_json(event.data["filters"])
+    wishes = filter_wishes(filters)
+    if not wishes:
+        return texts.html("No filters in this list")
+    told = [describe_wish(wish, catalogue, texts, clock.today) for wish in wishes]
+    return texts.html("Filters of this list: {filters}", filters=_bold(", ".join(told)))
+
+
+def _describe_feed(event: Event, texts: Texts) -> Markup:
+    name = _bold(feed_label(event.data["feed"], texts))
+    if event.kind == "make_feed":
+        return texts.html("New feed: {name}", name=name)
+    if event.kind == "rename_feed":
+        new = _bold(event.data["name"])
+        return texts.html("Renamed {name} to {new}", name=name, new=new)
+    if event.kind == "drop_feed":
+        return texts.html("Dropped the feed {name}", name=name)
+    return texts.html("Now you see {name}", name=name)
+
+
+def _title(catalogue: Catalogue, item: object) -> str:
+    items = catalogue.model.items_
+    place = items.find(item)
+    return str(item) if place is None else catalogue.model.title(place) or str(items[place])
+
+
+def _bold(text: str) -> Markup:
+    return Markup(f"<b>{escape(text)}</b>")  # noqa: S704

@@ -1,1 +1,0 @@
-"""What pages show: cards, profile, score steps; the visitor; templates to responses."""

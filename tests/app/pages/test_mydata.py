@@ -1,0 +1,533 @@
+"""The visitor's own data: share, export, import, delete."""
+
+import html
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from app.conftest import TestClient, services_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teaser import Teaser
+from teaser.app.http.cookies import TOKEN
+from teaser.app.pages.mydata import free_name
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import Feed, ListFilter, State, feed_name
+
+OWN = {"origin": "http://testserver"}
+
+
+@pytest.fixture
+def visitor(client: TestClient) -> TestClient:
+    return come(client)
+
+
+def come(client: TestClient) -> TestClient:
+    """Look at an item and press a tag."""
+    client.headers.update(OWN)
+    client.post("/act", data={"view": "i1"})
+    client.post("/act", data={"press": "+1 type=film"})
+    return client
+
+
+def share(client: TestClient) -> str:
+    found = re.search(r'value="http://testserver(/s/[\w-]{43})"', client.post("/share").text)
+    assert found
+    return found[1]
+
+
+class TestShare:
+    def test_shows_the_moment_and_nothing_to_press(self, visitor: TestClient) -> None:
+        own = re.findall(r'class="card" data-card="([^"]+)"', visitor.get("/").text)
+        link = share(visitor)
+        visitor.post("/act", data={"view": "i2"})
+        visitor.cookies.clear()
+        page = visitor.get(link).text
+        assert re.findall(r'class="card" data-card="([^"]+)"', page) == own
+        assert "Event 1" in page
+        assert "They lean " in page
+        assert "You lean" not in page
+        french = visitor.get(link, headers={"accept-language": "fr"}).text
+        assert "Cette personne penche" in french
+        assert "Event 2" not in page.split('id="list"')[0]
+        assert 'action="/act"' not in page
+        assert 'form="act"' not in page
+        assert "set-cookie" not in visitor.get(link).headers
+
+    def test_the_rest_of_many_tags_is_counted(
+        self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("teaser.app.pages.profile.SHOWN_TAGS", 1)
+        monkeypatch.setattr("teaser.app.pages.profile.INLINE_TAGS", 0)
+        visitor = come(serve(is_new=True))
+        page = visitor.get(share(visitor)).text
+        assert '<p class="hint">2 more</p>' in page
+        assert 'class="more"' not in page
+
+    def test_somebody_new_can_share_too(self, client: TestClient) -> None:
+        client.headers.update(OWN)
+        page = client.get(share(client)).text
+        assert "Nothing is known of this person yet" in page
+        assert "I know nothing about you" not in page
+
+    def test_unknown_links(self, visitor: TestClient) -> None:
+        link = share(visitor)
+        assert visitor.get("/s/x").status_code == 404
+        assert visitor.get(link[:-1]).status_code == 404
+
+    def test_says_what_it_will_do(self, visitor: TestClient) -> None:
+        assert "Make a link" in visitor.get("/share").text
+
+
+def names(page: str) -> list[str]:
+    return re.findall(r'name="share_id" value="(\w+)"', page)
+
+
+class TestLinks:
+    def test_are_listed_newest_first_and_never_shown_again(self, visitor: TestClient) -> None:
+        assert "Your links" not in visitor.get("/share").text
+        first = share(visitor)
+        visitor.post("/act", data={"view": "i2"})
+        page = visitor.post("/share").text
+        assert re.findall(r"shows you after (\d) actions", page) == ["3", "2"]
+        assert page.index("just made") < page.index("after 2 actions")
+        assert len(set(names(page))) == 2
+        again = visitor.get("/share").text
+        assert names(again) == names(page)
+        assert "just made" not in again
+        assert "/s/" not in again
+        assert first not in again
+
+    def test_ending_one_leaves_the_others(self, visitor: TestClient) -> None:
+        kept, ended = share(visitor), share(visitor)
+        newest, oldest = names(visitor.get("/share").text)
+        page = visitor.post("/share/end", data={"share_id": newest}).text
+        assert "The link is ended." in page
+        assert names(page) == [oldest]
+        response = visitor.get(ended)
+        assert response.status_code == 404
+        assert "Perhaps its owner ended it" in response.text
+        assert visitor.get(kept).status_code == 200
+        assert visitor.post("/share/end", data={"share_id": newest}).status_code == 404
+
+    def test_nobody_ends_a_link_of_another(self, visitor: TestClient) -> None:
+        link = share(visitor)
+        (name,) = names(visitor.get("/share").text)
+        own = dict(visitor.cookies)
+        visitor.cookies.clear()
+        assert visitor.post("/share/end", data={"share_id": name}).status_code == 404
+        visitor.post("/act", data={"view": "i3"})
+        assert visitor.post("/share/end", data={"share_id": name}).status_code == 404
+        assert visitor.get(link).status_code == 200
+        visitor.cookies.clear()
+        visitor.cookies.update(own)
+        foreign = {"origin": "https://evil.example"}
+        response = visitor.post("/share/end", data={"share_id": name}, headers=foreign)
+        assert response.status_code == 403
+        assert visitor.get(link).status_code == 200
+
+    @pytest.mark.parametrize("name", ["", "%", "_" * 16, "\x00", "0"])
+    def test_odd_names_end_nothing(self, visitor: TestClient, name: str) -> None:
+        link = share(visitor)
+        response = visitor.post("/share/end", data={"share_id": name})
+        assert response.status_code in (404, 422)
+        assert visitor.get(link).status_code == 200
+
+
+def share_feed(client: TestClient, feed: str) -> str:
+    page = client.post("/share", data={"feed": feed} if feed else {"main_feed": "1"}).text
+    found = re.search(r'value="http://testserver(/s/[\w-]{43})"', page)
+    assert found
+    return found[1]
+
+
+def listed(page: str) -> list[str]:
+    return re.findall(r'class="card" data-card="([^"]+)"', page)
+
+
+def state_of(client: TestClient) -> State:
+    """Return the state of the visitor whose cookie a client has."""
+    store = services_of(client).store
+    person_id = store.find_person(str(client.cookies.get(TOKEN, "")))
+    return store.state(person_id) if person_id else State()
+
+
+@pytest.fixture
+def feeder(visitor: TestClient) -> TestClient:
+    """A visitor with a feed of presses and filters."""
+    visitor.post("/act", data={"make_feed": "Friday night"})
+    visitor.post("/act", data={"press": "+1 town=Ghent"})
+    visitor.post("/act", data={"filter": '{"without": ["type=concert"]}'})
+    visitor.post("/act", data={"vary": "0.4"})
+    return visitor
+
+
+class TestSharedFeed:
+    def test_shows_what_it_asks_for_and_nothing_of_the_owner(
+        self, feeder: TestClient, model: Teaser
+    ) -> None:
+        link = share_feed(feeder, "Friday night")
+        feeder.post("/act", data={"press": "-1 town=Ghent"})
+        feeder.cookies.clear()
+        response = feeder.get(link)
+        page = response.text
+        assert '<h1 id="feed-title">Friday night</h1>' in page
+        asked = page.split('class="asks"')[1].split("</ul>")[0]
+        assert re.findall(r">([+-]\d)</b> (\w+)</li>", asked) == [("+1", "film"), ("+1", "Ghent")]
+        assert "no concert" in asked
+        assert "variety at 40" in asked
+        assert "Event 1<" not in page.split('id="list"')[0]
+        assert "You looked at" not in page
+        assert 'form="act"' not in page
+        assert "set-cookie" not in response.headers
+        feed = State(
+            presses={"type=film": 1, "town=Ghent": 1},
+            filters=ListFilter(without=("type=concert",)),
+            variety=0.4,
+        )
+        shown = PersonalModel(Catalogue(model), feed).recommend(k=12)
+        assert listed(page) == [entry.item_id for entry in shown]
+
+    def test_can_be_copied_by_somebody_new_and_by_its_owner(self, feeder: TestClient) -> None:
+        link = share_feed(feeder, "Friday night")
+        owned = state_of(feeder)
+        page = feeder.post(link).text
+        assert "New feed: <b>Friday night 2</b>" in page
+        assert state_of(feeder).current == owned.current
+        feeder.cookies.clear()
+        page = feeder.post(link).text
+        assert "New feed: <b>Friday night</b>" in page
+        copied = state_of(feeder)
+        assert (copied.feed, copied.history) == ("Friday night", ())
+        assert copied.current == owned.current
+        assert list(copied.feeds) == ["", "Friday night"]
+        page = feeder.post("/act", data={"undo": "1"}).text
+        assert "Taken back: New feed: <b>Friday night</b>" in page
+        assert state_of(feeder).feed == ""
+
+    def test_the_main_list_can_be_shared_as_a_feed(self, visitor: TestClient) -> None:
+        link = share_feed(visitor, "")
+        assert "A shared feed</h1>" in visitor.get(link).text
+        assert state_of(visitor).history
+        page = visitor.post(link).text
+        assert "New feed: <b>A shared feed</b>" in page
+        french = visitor.get(link, headers={"accept-language": "fr"}).text
+        assert "Partir de cette liste" in french
+
+    def test_a_link_that_was_ended_shows_and_copies_nothing(self, feeder: TestClient) -> None:
+        link = share_feed(feeder, "Friday night")
+        (name,) = names(feeder.get("/share").text)
+        feeder.post("/share/end", data={"share_id": name})
+        before = state_of(feeder)
+        for response in (feeder.get(link), feeder.post(link)):
+            assert response.status_code == 404
+            assert "Perhaps its owner ended it" in response.text
+        assert state_of(feeder) == before
+
+    def test_a_link_to_a_profile_is_no_feed(self, visitor: TestClient) -> None:
+        assert visitor.post(share(visitor)).status_code == 404
+
+    def test_another_site_copies_nothing(self, feeder: TestClient) -> None:
+        link = share_feed(feeder, "Friday night")
+        foreign = {"origin": "https://evil.example"}
+        assert feeder.post(link, headers=foreign).status_code == 403
+        assert list(state_of(feeder).feeds) == ["", "Friday night"]
+
+    @given(
+        name=st.text("ab ", min_size=1, max_size=60).filter(str.strip),
+        n=st.integers(0, 12),
+    )
+    def test_names_are_free_and_valid(self, name: str, n: int) -> None:
+        state = State()
+        for _ in range(n):
+            name = feed_name(name)
+            found = free_name(name, state)
+            assert found.casefold() not in {known.casefold() for known in state.feeds}
+            assert feed_name(found) == found
+            state = replace(state, feeds={**state.feeds, found: Feed()})
+
+
+class TestExport:
+    def test_holds_every_action(self, visitor: TestClient) -> None:
+        response = visitor.get("/export")
+        assert "attachment" in response.headers["content-disposition"]
+        found = response.json()
+        assert [(e["place"], e["kind"], e["item_id"], e["presses"]) for e in found["events"]] == [
+            (1, "view", "i1", []),
+            (2, "press", None, [{"tag": "type=film", "steps": 1}]),
+        ]
+        assert found["state"]["history"] == ["i1"]
+        assert found["shares"] == []
+        assert found["created_at"] <= found["events"][0]["at"]
+        link = share(visitor)
+        again = visitor.get("/export")
+        assert [kept["place"] for kept in again.json()["shares"]] == [2]
+        assert link.removeprefix("/s/") not in again.text
+
+    def test_of_somebody_new_has_the_same_shape(self, client: TestClient) -> None:
+        new = client.get("/export").json()
+        assert (new["events"], new["shares"], new["state"]["history"]) == ([], [], [])
+        client.post("/act", data={"view": "i1"}, headers=OWN)
+        known = client.get("/export").json()
+        assert (set(new), set(new["state"])) == (set(known), set(known["state"]))
+
+    def test_does_not_tell_the_id(self, visitor: TestClient) -> None:
+        store = services_of(visitor).store
+        person_id = store.find_person(visitor.cookies["teaser"])
+        text = visitor.get("/export").text
+        assert "person_id" not in text
+        assert person_id
+        assert person_id not in text
+
+
+class TestDelete:
+    def test_asks_first(self, visitor: TestClient) -> None:
+        page = visitor.get("/delete").text
+        assert "2 actions are kept of you" in page
+        assert len(visitor.get("/export").json()["events"]) == 2
+
+    def test_leaves_nothing(self, visitor: TestClient) -> None:
+        link = share(visitor)
+        page = visitor.post("/delete").text
+        assert "Nothing is kept of you any more." in page
+        assert visitor.get("/export").json()["events"] == []
+        assert "You looked at" not in visitor.get("/").text
+        assert visitor.get(link).status_code == 404
+
+    def test_of_somebody_new_is_no_error(self, client: TestClient) -> None:
+        assert client.post("/delete", headers=OWN).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "taught", "not_taught"),
+    [
+        ("en", "Privacy", "helps to teach the next version", "does not teach this recommender"),
+        ("nl", "Privacy", "geen labels verliest", "leert dit aanbevelingssysteem niets"),
+        ("fr", "Vie privée", "perde pas d’étiquettes", "n’apprend rien de ce que vous faites ici"),
+    ],
+)
+def test_the_privacy_page_says_whether_views_teach_the_next_model(
+    serve: Callable[..., TestClient], language: str, title: str, taught: str, not_taught: str
+) -> None:
+    words = {"accept-language": language}
+    for learn, said, unsaid in ((True, taught, not_taught), (False, not_taught, taught)):
+        client = serve(learn=learn)
+        text = client.get("/privacy", headers=words).text
+        assert f"<h1>{title}</h1>" in text
+        assert said in text
+        assert unsaid not in text
+        for path in ("/export", "/delete", "/share"):
+            assert f'href="{path}"' in text
+        assert 'href="/privacy"' in client.get("/", headers=words).text
+        assert (services_of(client).store.learn_since is not None) == learn
+
+
+def kept(state: State) -> State:
+    """Return a state without what tells how it came about."""
+    return replace(state, undoable=None, redoable=None, n_events=0)
+
+
+def send(client: TestClient, content: bytes, **headers: str) -> Any:
+    files = {"file": ("teaser.json", content, "application/json")}
+    return client.post("/import", files=files, headers=headers)
+
+
+def take_over(client: TestClient, page: str) -> Any:
+    """Send the form of a preview."""
+    found = re.search(r'name="export" value="([^"]*)"', page)
+    assert found
+    return client.post("/import", files={"export": (None, html.unescape(found[1]))})
+
+
+@pytest.fixture
+def owner(client: TestClient) -> TestClient:
+    """A visitor with something of every kind."""
+    client.headers.update(OWN)
+    for action in (
+        {"view": "i1"},
+        {"view": "i2"},
+        {"press": "+1 type=film"},
+        {"make_feed": "Friday night"},
+        {"press": "-1 town=Ghent"},
+        {"press": "+1 town=Deinze", "lasts": "week"},
+        {"filter": '{"only": ["type=film"]}'},
+        {"vary": "0.3"},
+        {"hide": "i9"},
+        {"mute_tag": "week town=Ghent"},
+    ):
+        response = client.post("/act", data=action)
+        assert response.status_code == 200, (action, response.text)
+    return client
+
+
+class TestImport:
+    def test_brings_back_the_whole_state_on_the_same_server(self, owner: TestClient) -> None:
+        export, before = owner.get("/export").content, state_of(owner)
+        listed = re.findall(r'class="card" data-card="([^"]+)"', owner.get("/").text)
+        owner.cookies.clear()
+        owner.post("/act", data={"view": "i5"})
+        own = state_of(owner)
+        page = send(owner, export).text
+        assert state_of(owner) == own, "a look changes nothing"
+        assert "Everything in it is known here." in page
+        told = dict(
+            re.findall(r'scope="row">([^<]+)</th><td class="n">\d+</td><td class="n">(\d+)', page)
+        )
+        assert told == {
+            "viewed items": "2",
+            "pressed tags": "3",
+            "feeds": "1",
+            "filters": "1",
+            "hidden items": "1",
+            "hidden tags": "1",
+            "things that end by themselves": "2",
+        }
+        assert "Feeds: Friday night. You would see Friday night." in page
+        assert re.findall(r'class="small" data-card="([^"]+)"', page) == listed[:6]
+        done = take_over(owner, page)
+        assert "Imported a profile" in done.text
+        assert kept(state_of(owner)) == kept(before)
+        assert re.findall(r'class="card" data-card="([^"]+)"', done.text) == listed
+        owner.post("/act", data={"undo": "1"})
+        assert kept(state_of(owner)) == kept(own)
+
+    def test_somebody_new_can_import(self, owner: TestClient) -> None:
+        export, before = owner.get("/export").content, state_of(owner)
+        owner.cookies.clear()
+        take_over(owner, send(owner, export).text)
+        assert kept(state_of(owner)) == kept(before)
+
+    def test_what_does_not_match_is_listed_and_kept(self, owner: TestClient) -> None:
+        export = json.loads(owner.get("/export").content)
+        state = export["state"]
+        state["history"].append("elsewhere")
+        state["hidden_tags"].append("type=opera")
+        state["filters"]["at_most"] = {"weight": 3}
+        page = send(owner, json.dumps(export).encode()).text
+        part = page.split('id="unmatched"')[1].split("</section>")[0]
+        plain = re.sub(r"<[^>]+>", "", part)
+        assert "Items: elsewhere" in plain
+        assert "Tags: Type: opera" in plain
+        assert "Numbers: Weight" in plain
+        take_over(owner, page)
+        after = state_of(owner)
+        assert after.history[-1] == "elsewhere"
+        assert "type=opera" in after.hidden_tags
+
+    def test_many_names_are_counted(self, owner: TestClient) -> None:
+        export = json.loads(owner.get("/export").content)
+        export["state"]["history"] += [f"x{n}" for n in range(70)]
+        page = send(owner, json.dumps(export).encode()).text
+        assert "x49, 20 more" in page
+
+    def test_an_export_of_an_earlier_version(self, client: TestClient) -> None:
+        client.headers.update(OWN)
+        state = {"history": ["i1"], "presses": [{"tag": "type=film", "steps": 2}], "hidden": []}
+        take_over(client, send(client, json.dumps({"state": state}).encode()).text)
+        found = state_of(client)
+        assert (found.history, found.presses) == (("i1",), {"type=film": 2})
+
+    def test_a_large_export_passes_and_a_larger_one_is_refused(
+        self, owner: TestClient, serve: Callable[..., TestClient]
+    ) -> None:
+        export = json.loads(owner.get("/export").content)
+        export["events"] = [{"note": "x" * 200}] * 1000
+        large = json.dumps(export).encode()
+        assert "What it would bring" in send(owner, large).text
+        small = serve(max_import=100_000)
+        small.headers.update(OWN)
+        response = send(small, large)
+        assert response.status_code == 413
+        assert "Nothing was changed" in response.text
+
+    def test_a_long_history_passes_from_the_look_to_the_state(self, owner: TestClient) -> None:
+        export = json.loads(owner.get("/export").content)
+        export["state"]["history"] = [f"{'x' * 30}{n}" for n in range(10_000)]
+        page = send(owner, json.dumps(export).encode()).text
+        assert take_over(owner, page).status_code == 200
+        assert len(state_of(owner).history) == 10_000
+
+
+class TestProblems:
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (b"", "No file was chosen, or the file is empty."),
+            (b" \n", "No file was chosen, or the file is empty."),
+            (b"\x89PNG\r\n\x1a\n\x00\xff", "This is no export"),
+            (b"hello", "This is no export"),
+            (b"[" * 100_000, "This is no export"),
+            (b"[1, 2]", "This file is of another kind"),
+            (b'{"name": "<script>alert(1)</script>"}', "This file is of another kind"),
+            (b'{"state": null}', "This file is of another kind"),
+            (b'{"state": {"history": ["i1"], "pre', "a part of it is missing"),
+            (b'{"state": {"history": [%s]}}' % (b"1" * 5_000), "was changed"),
+            (b'{"state": {"history": [], "variety": NaN}}', "was changed"),
+            (b'{"state": {}}', "something in it that no export has"),
+            (b'{"state": {"history": [1.5], "presses": [], "hidden": []}}', "no export has"),
+            (
+                b'{"state": {"history": [], "presses": [{"tag": "type=film", "steps": 99}],'
+                b' "hidden": []}}',
+                "no export has",
+            ),
+        ],
+    )
+    def test_a_sentence_and_nothing_changed(
+        self, owner: TestClient, content: bytes, said: str
+    ) -> None:
+        before = state_of(owner)
+        response = send(owner, content)
+        assert response.status_code == 422
+        assert said in response.text
+        assert "Nothing was changed." in response.text
+        assert "<script>alert" not in response.text
+        assert 'type="file"' in response.text
+        assert state_of(owner) == before
+
+    @pytest.mark.parametrize("language", ["nl", "fr"])
+    def test_in_the_language_of_the_visitor(self, owner: TestClient, language: str) -> None:
+        page = send(owner, b"hello", **{"accept-language": language}).text
+        assert {"nl": "Dit is geen export", "fr": "Ce n’est pas un export"}[language] in page
+
+    def test_too_much_is_refused_with_its_number(self, owner: TestClient) -> None:
+        before = state_of(owner)
+        hidden = [f"x{n}" for n in range(20_000)]
+        export = json.dumps({"state": {"history": [], "presses": [], "hidden": hidden}})
+        for answer in (
+            send(owner, export.encode()),
+            owner.post("/import", files={"export": (None, export)}),
+        ):
+            assert answer.status_code == 422
+            assert "There would be 20,000 hidden items, and at most 1,000 can be" in answer.text
+        assert "20.000 verborgen" in send(owner, export.encode(), **{"accept-language": "nl"}).text
+        assert state_of(owner) == before
+
+    def test_every_cut_of_an_export_is_refused(self, owner: TestClient) -> None:
+        export = owner.get("/export").content
+        before = state_of(owner)
+        for end in range(1, len(export) - 3, max(1, len(export) // 15)):
+            assert send(owner, export[:end]).status_code == 422, end
+        assert state_of(owner) == before
+
+    def test_no_file_no_form_and_a_form_of_another_site(self, owner: TestClient) -> None:
+        before = state_of(owner)
+        assert owner.post("/import").status_code == 422
+        assert owner.post("/import", data={"file": "text"}).status_code == 422
+        assert owner.post("/import", data={"export": "{}"}).status_code == 422
+        digits = '{"state": {"history": [%s], "presses": [], "hidden": []}}' % ("1" * 5_000)
+        assert owner.post("/import", data={"export": digits}).status_code == 422
+        export = owner.get("/export").content
+        foreign = {"origin": "https://evil.example"}
+        assert send(owner, export, **foreign).status_code == 403
+        sent = {"export": (None, export.decode())}
+        assert owner.post("/import", files=sent, headers=foreign).status_code == 403
+        assert state_of(owner) == before
+
+    def test_the_page_is_in_the_menu(self, owner: TestClient) -> None:
+        assert 'href="/import"' in owner.get("/").text
+        assert 'enctype="multipart/form-data"' in owner.get("/import").text

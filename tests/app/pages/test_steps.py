@@ -1,0 +1,198 @@
+"""The steps of a score and of a difference add up, and so do the rounded numbers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teaser import Teaser
+from teaser.app.i18n.texts import texts_in
+from teaser.app.pages.cards import BoostRow, ViewedRow
+from teaser.app.pages.profile import TagRow
+from teaser.app.pages.steps import MAX_VIEWED, DifferenceFall, difference_fall, waterfall
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import State
+
+
+@given(
+    history=st.lists(st.integers(0, 39), max_size=4, unique=True),
+    item=st.integers(0, 39),
+    film=st.integers(-5, 5),
+)
+def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -> None:
+    presses = {"type=film": film} if film else {}
+    state = State(history=tuple(f"i{i}" for i in history), presses=presses)
+    fall = waterfall(PersonalModel(Catalogue(model), state), f"i{item}", texts_in("en"))
+    total = fall.explanation.score
+    assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
+    shown = 0.0
+    for step in fall.steps:
+        shown += step.shown
+        assert step.shown == round(step.contribution, 2)
+        assert step.running == pytest.approx(shown, abs=1e-9)
+        assert isinstance(step.row, TagRow)
+        assert step.weight is not None
+        product = round(step.row.affinity, step.digits) * round(step.weight, step.digits)
+        assert abs(product - step.shown) <= 0.005 + 1e-6
+        assert step.row.affinity * step.weight == pytest.approx(step.contribution)
+        assert -0.01 <= step.start <= step.start + step.length <= 100.02
+    assert shown + fall.rounding == pytest.approx(round(total, 2), abs=1e-9)
+    fold = fall.fold
+    assert fall.large + (fold.steps if fold else []) == fall.steps
+    if fold:
+        least = 0.01 * fall.explanation.total
+        assert len(fold.steps) >= 3
+        assert all(abs(s.contribution) < least for s in fold.steps)
+        assert all(s.is_general or abs(s.contribution) >= least for s in fall.large)
+        assert fall.large[-1].running + fold.shown == pytest.approx(fold.running, abs=1e-9)
+        assert fold.running == fall.steps[-1].running
+        added = sum(s.contribution for s in fold.steps)
+        assert fold.share * fall.explanation.total == pytest.approx(added)
+        assert fold.length <= sum(s.length for s in fold.steps) + 0.03
+    # Each bar begins or ends where the one before it ended or began.
+    edge = fall.zero
+    for step in fall.steps:
+        ends = (step.start, step.start + step.length)
+        near = min(ends, key=lambda end: abs(end - edge))
+        assert near == pytest.approx(edge, abs=0.03)
+        edge = ends[1] if near == ends[0] else ends[0]
+    if any(s.contribution for s in fall.steps):
+        assert fall.length == pytest.approx(abs(edge - fall.zero), abs=0.05)
+
+
+def test_small_steps_are_folded_behind_the_large_ones(
+    remainder_model: Teaser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("teaser.app.pages.steps.SMALL_SHARE", 0.04)
+    history = tuple(f"i{i}" for i in range(30))
+    seen = PersonalModel(Catalogue(remainder_model), State(history=history))
+    fall = waterfall(seen, "i33", texts_in("en"))
+    assert fall.has_viewed
+    assert fall.fold is not None
+    assert fall.large[0].is_general
+    # Several viewed items together come before the small steps, if they are large.
+    together = [s.row for s in fall.steps if isinstance(s.row, ViewedRow) and s.row.item_id is None]
+    assert len(together) == 1
+    assert together[0] in [step.row for step in fall.large]
+    edges = [edge for step in fall.fold.steps for edge in step.edges]
+    assert fall.fold.start == min(edges[0], edges[-1])
+    assert fall.fold.start + fall.fold.length == pytest.approx(max(edges[0], edges[-1]), abs=0.01)
+
+
+@pytest.mark.parametrize("boost", [{"town=Ghent": 0.4, "i9": 0.004}, {"town=Ghent": -3.0}])
+def test_what_the_site_adds_is_a_step_of_its_own(model: Teaser, boost: dict[str, float]) -> None:
+    catalogue = Catalogue(model, boost)
+    seen = PersonalModel(catalogue, State(history=("i1", "i5")))
+    for item in ("i9", "i3", "i12"):
+        fall = waterfall(seen, item, texts_in("en"))
+        plain = waterfall(PersonalModel(Catalogue(model), seen.state), item, texts_in("en"))
+        boosts = [s for s in fall.steps if isinstance(s.row, BoostRow)]
+        assert fall.has_boost is bool(boosts)
+        added = sum(s.contribution for s in boosts)
+        assert added == pytest.approx(fall.explanation.score - plain.explanation.score)
+        assert sum(s.contribution for s in fall.steps) == pytest.approx(fall.explanation.score)
+        parts = fall.from_general + fall.from_tags + fall.from_viewed + fall.from_boost
+        assert parts == pytest.approx(round(fall.explanation.score, 2), abs=1e-9)
+        assert [s for s in fall.large if s.is_boost] == boosts  # never folded
+        for step in boosts:
+            assert isinstance(step.row, BoostRow)
+            assert step.row.promotes is (step.contribution > 0)
+            assert step.row.name in ("Ghent", "")
+
+
+ENGLISH = texts_in("en")
+
+
+def check_sums(fall: DifferenceFall) -> None:
+    """Hold the visible numbers against each other, and against the exact ones."""
+    found = fall.difference
+    exact = sum(step.contribution for step in fall.steps)
+    assert exact == pytest.approx(found.score - found.other_score, abs=1e-9)
+    running = 0.0
+    for step in fall.steps:
+        assert step.own - step.other == pytest.approx(step.shown, abs=1e-9)
+        assert step.shown == pytest.approx(step.contribution, abs=0.01 + 1e-9)
+        running += step.shown
+        assert step.running == pytest.approx(running, abs=1e-9)
+        assert -0.01 <= step.start <= step.start + step.length <= 100.02
+    totals = (fall.score, fall.other_score, fall.shown)
+    for name, total, missing in zip(("own", "other", "shown"), totals, fall.rounding, strict=True):
+        shown = sum(getattr(step, name) for step in fall.steps)
+        assert shown + missing == pytest.approx(total, abs=1e-9)
+    assert fall.score - fall.other_score == pytest.approx(fall.shown, abs=1e-9)
+    assert totals[:2] == (round(found.score, 2), round(found.other_score, 2))
+    edge = fall.zero
+    for step in fall.steps:
+        ends = (step.start, step.start + step.length)
+        near = min(ends, key=lambda end: abs(end - edge))
+        assert near == pytest.approx(edge, abs=0.03)
+        edge = ends[1] if near == ends[0] else ends[0]
+    if fall.fold:
+        assert fall.fold.running == fall.steps[-1].running
+        assert [*fall.large, *fall.fold.steps] == fall.steps
+
+
+@given(
+    history=st.lists(st.integers(0, 39), max_size=4, unique=True),
+    pair=st.lists(st.integers(0, 39), min_size=2, max_size=2, unique=True),
+    film=st.integers(-5, 5),
+)
+def test_steps_of_a_difference_add_up(
+    model: Teaser, history: list[int], pair: list[int], film: int
+) -> None:
+    presses = {"type=film": film} if film else {}
+    state = State(history=tuple(f"i{i}" for i in history), presses=presses)
+    first, second = (f"i{i}" for i in pair)
+    personal = PersonalModel(Catalogue(model), state)
+    fall = difference_fall(personal, first, second, ENGLISH)
+    check_sums(fall)
+    whys = [model.explain(i, personal.history, personal.presses) for i in (first, second)]
+    assert (fall.difference.score, fall.difference.other_score) == pytest.approx(
+        [why.score for why in whys]
+    )
+    back = difference_fall(personal, second, first, ENGLISH)
+    assert back.shown == pytest.approx(-fall.shown, abs=1e-9)
+
+
+def test_viewed_items_are_steps_and_the_smallest_are_one(remainder_model: Teaser) -> None:
+    viewed = tuple(f"i{i}" for i in range(20))
+    personal = PersonalModel(Catalogue(remainder_model), State(history=viewed))
+    fall = difference_fall(personal, "i30", "i31", ENGLISH)
+    check_sums(fall)
+    rows = [step.row for step in fall.steps if isinstance(step.row, ViewedRow)]
+    assert len(rows) == MAX_VIEWED + 1
+    assert [row.title for row in rows if row.item_id is None] == ["12 more that you viewed"]
+    assert fall.has_viewed
+
+
+def test_what_the_site_promotes_is_a_step(model: Teaser) -> None:
+    personal = PersonalModel(Catalogue(model, {"i9": 4.0}), State(history=("i1",)))
+    fall = difference_fall(personal, "i3", "i9", ENGLISH)
+    check_sums(fall)
+    (boost,) = (step for step in fall.steps if isinstance(step.row, BoostRow))
+    assert (boost.own, boost.other, boost.shown) == (0, 4, -4)
+    assert fall.names_for[0] == "what this site promotes"
+
+
+def test_reasons_say_which_item_has_the_tag(model: Teaser) -> None:
+    """Presses against films speak for a concert by the absence of film."""
+    state = State(history=("i2",), presses={"type=film": -5, "type=concert": 5})
+    personal = PersonalModel(Catalogue(model), state)
+    items = {kind: f"i{model.table_['type'].to_list().index(kind)}" for kind in ("film", "concert")}
+    fall = difference_fall(personal, items["concert"], items["film"], ENGLISH)
+    assert fall.difference.difference > 0
+    assert "concert" in fall.names_for
+    absent = [name for name in fall.names_for if name.startswith("the absence of ")]
+    for name in absent:
+        tag = name.removeprefix("the absence of ").split(" / ")[0]
+        (step,) = (s for s in fall.steps if isinstance(s.row, TagRow) and s.row.label == tag)
+        assert step.own == 0 > step.other
+    assert absent
+
+
+def test_viewed_items_are_named_as_such(remainder_model: Teaser) -> None:
+    personal = PersonalModel(Catalogue(remainder_model), State(history=("i0", "i1", "i2")))
+    fall = difference_fall(personal, "i30", "i31", ENGLISH)
+    viewed = [name for name in (*fall.names_for, *fall.names_against) if "“" in name]
+    assert viewed
+    assert all(name.endswith("”, which you viewed") for name in viewed)
