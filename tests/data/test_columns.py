@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from teaser.data.columns import IdColumns, find_id_columns, find_key, unused_notes
+from teaser.data.columns import find_id_columns, find_key, unused_notes
 from teaser.data.condition import Conditions
-from teaser.data.interactions import Strength
+from teaser.data.interactions import RowReader, Strength
 from teaser.data.reading import Table, snake_case
 from teaser.errors import TableError
 
@@ -177,14 +177,12 @@ def test_partitions_find_the_column_of_their_items() -> None:
 
 
 NOON = datetime(2024, 1, 31, 12, tzinfo=UTC).timestamp()
-IDS = IdColumns("user", "item", "item", "user")
 
 
-def notes(columns: dict[str, Any], ids: IdColumns = IDS, **options: Any) -> list[str]:
+def notes(columns: dict[str, Any], **options: Any) -> list[str]:
     n = len(next(iter(columns.values())))
     frame = pl.DataFrame({"user": range(n), "item": 1} | columns)
-    rules: dict[str, Any] = {"positive": None, "negative": None, "strength": None}
-    return unused_notes(Table(frame, "r.csv"), ids, **rules | options)
+    return unused_notes(Table(frame, "r.csv"), RowReader("user", "item", **options))
 
 
 class TestRatings:

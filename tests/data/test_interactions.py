@@ -18,19 +18,32 @@ from numpy.testing import assert_array_equal
 
 import teaser
 from teaser import Dataset, Teaser, decayed
+from teaser.data.condition import Conditions
 from teaser.data.interactions import (
     STRENGTH,
     ReadReport,
+    RowReader,
     Strength,
     as_ids,
     as_seconds,
-    check_interactions,
     check_items,
     checked_times,
     doubtful_ids,
     time_span,
 )
 from teaser.errors import DataError, ParameterError, TableError
+
+
+def check_interactions(
+    frame: pl.DataFrame,
+    *,
+    user: str,
+    item: str,
+    positive: str | None = None,
+    strength: Strength | None = None,
+) -> tuple[pl.DataFrame, ReadReport]:
+    return RowReader(user, item, Conditions.coerce(positive), strength).check(frame)
+
 
 FRAME = pl.DataFrame({"user_id": [1, 2], "item_id": ["a", "b"]})
 

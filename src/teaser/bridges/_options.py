@@ -12,10 +12,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, mo
 from teaser.data.condition import Conditions
 from teaser.data.dataset import Dataset
 from teaser.data.interactions import (
+    RowReader,
     Strength,
-    disliked_matrix,
     interaction_matrix,
-    take_pairs,
     with_disliked,
 )
 from teaser.data.rules import Rules, as_rules
@@ -77,13 +76,11 @@ class GivenOptions(BaseModel):
             options.time if dated else None,
             options.half_life if dated else None,
         )
-        columns: dict[str, str] = {"user": "user", "item": "item"}
-        pairs, _ = take_pairs(rows, **columns, rule=positive, strength=strength, negative=negative)
+        reader = RowReader("user", "item", positive, strength, negative)
+        pairs, _ = reader.pairs(rows)
         users, items = (pl.Series(range(n), dtype=pl.Int64) for n in shape)
         X = interaction_matrix(pairs, users, items)
-        disliked, _ = disliked_matrix(
-            rows, pairs, negative, **columns, users=users, items=items, strength=strength
-        )
+        disliked, _ = reader.disliked(rows, pairs, users, items)
         return with_disliked(X, disliked)
 
     def fit(self, dataset: Dataset, *, rng: int = 0) -> Teaser:

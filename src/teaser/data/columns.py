@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from teaser.data.condition import Conditions
-from teaser.data.interactions import Strength, as_date, as_ids, as_seconds
+from teaser.data.interactions import RowReader, as_date, as_ids, as_seconds
 from teaser.data.reading import EARLIEST, Table, snake_case
 from teaser.errors import TableError, closest
 
@@ -340,35 +339,15 @@ _AMOUNTS = {
 }  # fmt: skip
 
 
-def unused_notes(
-    table: Table,
-    ids: IdColumns,
-    *,
-    positive: Conditions | None,
-    negative: Conditions | None,
-    strength: Strength | None,
-) -> list[str]:
-    """Return a note for each kind of column that is not used, with the option that uses it.
-
-    Parameters
-    ----------
-    table
-        The interactions.
-    ids
-        The columns of their ids.
-    positive, negative
-        The rules for rows that count, and for disliked ones.
-    strength
-        The rule for strengths and times.
-    """
-    rules = [rule for rule in (positive, negative) if rule is not None]
-    used = {ids.user, ids.item, *(name for rule in rules for name in rule.columns)}
-    used |= set() if strength is None else set(strength.columns)
-    columns = [column for column in table.frame if column.name not in used]
+def unused_notes(table: Table, reader: RowReader) -> list[str]:
+    """Return a note for each kind of column that is not used, with the option that uses it."""
+    columns = [column for column in table.frame if column.name not in reader.columns]
+    strength = reader.strength
+    ruled = reader.positive is not None or reader.negative is not None
     weighs = strength is not None and strength.column is not None
     timed = strength is not None and strength.time is not None
     notes = [
-        None if rules or weighs else _rating_note(columns, table.name),
+        None if ruled or weighs else _rating_note(columns, table.name),
         None if timed else _time_note(columns, table.name),
         None if weighs else _amount_note(columns, table.name),
     ]

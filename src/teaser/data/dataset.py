@@ -18,12 +18,11 @@ from teaser.data.infer import check_roles
 from teaser.data.interactions import (
     Counts,
     ReadReport,
+    RowReader,
     Strength,
-    check_interactions,
     checked_disliked,
     checked_times,
     disliked_line,
-    disliked_matrix,
     doubtful_ids,
     entries_in_rows,
     interaction_matrix,
@@ -483,12 +482,10 @@ def assemble(
         How metadata and user features become tags; inferred when not given.
     """
     found, rows = tables.ids, tables.interactions
-    columns: dict[str, str] = {"user": found.user, "item": found.item}
     positive, negative = map(Conditions.coerce, which)
+    reader = RowReader(found.user, found.item, positive, strength, negative)
     with named_errors(rows.name):
-        pairs, report = check_interactions(
-            rows.frame, **columns, positive=positive, strength=strength, negative=negative
-        )
+        pairs, report = reader.check(rows.frame)
     item_counts = pairs.group_by("item", maintain_order=True).len("count")
     described = describe(tables.items, item_counts, found.items_id, rules)
     ids = described["table"].to_series(0)
@@ -499,11 +496,9 @@ def assemble(
         user_features = describe_user_features(
             tables.users.frame, names, found.users_id, user_rules
         ).with_refused(tables.users.refused)
-    disliked, missed = disliked_matrix(
-        rows.frame, pairs, negative, **columns, users=names, items=ids, strength=strength
-    )
-    doubtful = (doubtful_ids(rows.frame[column], rows.name) for column in columns.values())
-    unused = unused_notes(rows, found, positive=positive, negative=negative, strength=strength)
+    disliked, missed = reader.disliked(rows.frame, pairs, names, ids)
+    doubtful = (doubtful_ids(rows.frame[name], rows.name) for name in (found.user, found.item))
+    unused = unused_notes(rows, reader)
     return described | {
         "X": interaction_matrix(pairs, names, ids),
         "times": interaction_times(pairs, names, ids),

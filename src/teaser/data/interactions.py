@@ -233,136 +233,161 @@ class Strength:
         return pairs, rows.height - kept.height
 
 
-def check_interactions(
-    frame: pl.DataFrame,
-    *,
-    user: str,
-    item: str,
-    positive: str | Conditions | None = None,
-    strength: Strength | None = None,
-    negative: Conditions | None = None,
-) -> tuple[pl.DataFrame, ReadReport]:
-    """Return the distinct positive pairs, in order of appearance, and a report.
+@dataclass(frozen=True)
+class RowReader:
+    """Which columns of a table of interactions are read, and which rows count.
 
-    The pairs have columns user and item; strength if a rule for it is given; and time, in unix
-    seconds, if the rule names its column. Rows that are `negative` are not positive.
+    Attributes
+    ----------
+    user, item
+        The columns of the ids.
+    positive, negative
+        Which rows count, all of them if None, and which ones say that a user disliked the item.
+    strength
+        How strong an interaction is, and when it was; 1 if None.
     """
-    need_columns(frame, (user, item), "the interactions")
-    check_id_columns(user, item)
-    rule = Conditions.coerce(positive)
-    unique, report = take_pairs(
-        frame, user=user, item=item, rule=rule, strength=strength, negative=negative
-    )
-    if unique.height == 0:
-        asked = f" by the rule {rule}" if rule else ""
-        untimed = any(refusal.reason.endswith("is not a time") for refusal in report.refused)
-        raise DataError(
-            f"No positive interaction is left{asked}. {'; '.join(report.lines())}."
-            f"{f' {WRITE_TIMES}' if untimed else ''}"
+
+    user: str
+    item: str
+    positive: Conditions | None = None
+    strength: Strength | None = None
+    negative: Conditions | None = None
+
+    def __post_init__(self) -> None:
+        if self.user == self.item:
+            raise ParameterError(f"Users and items cannot both be in column {self.user!r}.")
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        rules = (self.positive, self.negative, self.strength)
+        others = [column for rule in rules if rule is not None for column in rule.columns]
+        return list(dict.fromkeys([self.user, self.item, *others]))
+
+    def check(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, ReadReport]:
+        """Return `pairs`, or raise `DataError` if there are none."""
+        need_columns(frame, (self.user, self.item), "the interactions")
+        unique, report = self.pairs(frame)
+        if unique.height == 0:
+            asked = f" by the rule {self.positive}" if self.positive else ""
+            untimed = any(refusal.reason.endswith("is not a time") for refusal in report.refused)
+            raise DataError(
+                f"No positive interaction is left{asked}. {'; '.join(report.lines())}."
+                f"{f' {WRITE_TIMES}' if untimed else ''}"
+            )
+        time = None if self.strength is None else self.strength.time
+        if time is not None and unique["time"].is_null().all():
+            raise DataError(f"No row that counts has a time in column {time!r}. {WRITE_TIMES}")
+        return unique, report
+
+    def pairs(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, ReadReport]:
+        """Return the distinct positive pairs, in order of appearance, and a report.
+
+        The pairs have columns user and item; strength if a rule for it is given; and time, in unix
+        seconds, if the rule names its column. Rows that are `negative` are not positive.
+        """
+        rows, counts = self.rows(frame)
+        strength = self.strength
+        if strength is None:
+            unique, zero = rows.unique(maintain_order=True), 0
+        else:
+            strength = strength.with_newest_of(rows)
+            unique, zero = strength.merge(rows)
+        report = ReadReport(
+            rows=frame.height,
+            interactions=unique.height,
+            users=unique["user"].n_unique(),
+            items=unique["item"].n_unique(),
+            duplicates=rows.height - unique.height - zero,
+            zero_strength=zero,
+            strength="" if strength is None or strength.is_one else str(strength),
+            **counts,
         )
-    if strength is not None and strength.time is not None and unique["time"].is_null().all():
-        raise DataError(f"No row that counts has a time in column {strength.time!r}. {WRITE_TIMES}")
-    return unique, report
+        return unique, report
 
+    def rows(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Return the positive rows (user, item, strength and time), and what was left out."""
+        is_positive, unclear = self._positive(frame)
+        ids = self._ids(frame)
+        refused: list[Refusal] = []
 
-def check_id_columns(user: str, item: str) -> None:
-    """Raise `ParameterError` if users and items are to be read from one column."""
-    if user == item:
-        raise ParameterError(f"Users and items cannot both be in column {user!r}.")
+        def without(open_rows: pl.Series, problems: Problems) -> pl.Series:
+            for reason, mask, column in problems:
+                if (bad := mask & open_rows).any():
+                    refused.append(_refusal(reason, frame, bad, column))
+                    open_rows = open_rows & ~bad
+            return open_rows
 
+        missing = [
+            (f"{column} is missing", ids[name].is_null(), column)
+            for name, column in (("user", self.user), ("item", self.item))
+        ]
+        open_rows = without(pl.Series([True]).new_from_index(0, frame.height), missing + unclear)
+        taken = open_rows if is_positive is None else open_rows & is_positive
+        not_positive = int(open_rows.sum()) - int(taken.sum())
+        if self.strength is not None:
+            need_columns(frame, self.strength.columns, "the strength and time of interactions")
+            read, problems = self.strength.read(frame)
+            taken, ids = without(taken, problems), ids.hstack(read)
+        return ids.filter(taken), {"not_positive": not_positive, "refused": tuple(refused)}
 
-def take_pairs(
-    frame: pl.DataFrame,
-    *,
-    user: str,
-    item: str,
-    rule: Conditions | None,
-    strength: Strength | None = None,
-    negative: Conditions | None = None,
-) -> tuple[pl.DataFrame, ReadReport]:
-    """Return the distinct positive pairs, possibly none, and a report."""
-    rows, counts = take_rows(
-        frame, user=user, item=item, rule=rule, strength=strength, negative=negative
-    )
-    if strength is None:
-        unique, zero = rows.unique(maintain_order=True), 0
-    else:
-        strength = strength.with_newest_of(rows)
-        unique, zero = strength.merge(rows)
-    report = ReadReport(
-        rows=frame.height,
-        interactions=unique.height,
-        users=unique["user"].n_unique(),
-        items=unique["item"].n_unique(),
-        duplicates=rows.height - unique.height - zero,
-        zero_strength=zero,
-        strength="" if strength is None or strength.is_one else str(strength),
-        **counts,
-    )
-    return unique, report
+    def disliked(
+        self, frame: pl.DataFrame, pairs: pl.DataFrame, users: pl.Series, items: pl.Series
+    ) -> tuple[sp.csr_array | None, str | None]:
+        """Return what users disliked and did not choose (users x items), as strengths below 0.
 
+        The second value is a note on dislikes of users or items that have no place in the matrix.
+        A dislike is an eighth of the mean strength of interactions, and decays as they do.
 
-def take_rows(
-    frame: pl.DataFrame,
-    *,
-    user: str,
-    item: str,
-    rule: Conditions | None,
-    strength: Strength | None = None,
-    negative: Conditions | None = None,
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return the positive rows (user, item, strength and time), and what was left out."""
-    is_positive, unclear = _apply_rules(frame, rule, negative)
-    ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
-    problems = [
-        (f"{user} is missing", ids["user"].is_null(), user),
-        (f"{item} is missing", ids["item"].is_null(), item),
-        *unclear,
-    ]
-    every = pl.Series([True]).new_from_index(0, frame.height)
-    open_rows, refused = _refuse(frame, every, problems)
-    taken = open_rows if is_positive is None else open_rows & is_positive
-    not_positive = int(open_rows.sum()) - int(taken.sum())
-    if strength is not None:
-        need_columns(frame, [strength.column or user], "the strength of interactions")
-        need_columns(frame, [strength.time or user], "the time of interactions")
-        read, problems = strength.read(frame)
-        taken, more = _refuse(frame, taken, problems)
-        ids, refused = ids.hstack(read), [*refused, *more]
-    return ids.filter(taken), {"not_positive": not_positive, "refused": tuple(refused)}
-
-
-def _apply_rules(
-    frame: pl.DataFrame, rule: Conditions | None, negative: Conditions | None
-) -> tuple[pl.Series | None, Problems]:
-    """Return which rows are positive, None for all, and the undecidable ones."""
-    is_positive, unclear = (None, []) if rule is None else rule.split(frame)
-    if negative is None:
-        return is_positive, unclear
-    is_negative, more = negative.split(frame, what="disliked")
-    both = None if is_positive is None else is_positive & is_negative
-    if both is not None and both.any():
-        first = int(both.arg_true()[0])
-        column = negative.columns[0]
-        n = int(both.sum())
-        raise ParameterError(
-            f"{counted(n, 'row')} {'is' if n == 1 else 'are'} positive by {rule} and disliked by "
-            f"{negative}, such as row {first + 1} ({column} {shown(frame[column][first])}). "
-            "Give rules that no row meets both of."
+        Parameters
+        ----------
+        frame
+            The interactions as they were read.
+        pairs
+            The interactions that count; a pair that is among them is not disliked.
+        users, items
+            The ids of the rows and columns; rows of others are left out.
+        """
+        if self.negative is None:
+            return None, None
+        is_disliked, _ = self.negative.split(frame, what="disliked")
+        rows = self._ids(frame).with_columns(_strengths(frame, pairs, self.strength))
+        rows = rows.filter(is_disliked).drop_nulls()
+        # Of two dislikes of one item, the one that counts more is the later one.
+        merged = rows.group_by("user", "item", maintain_order=True).agg(pl.col("strength").min())
+        merged = merged.filter(pl.col("strength") < 0)
+        merged = merged.with_columns(pl.col("item").cast(items.dtype))
+        only = merged.join(pairs.select("user", "item"), on=["user", "item"], how="anti")
+        found = interaction_matrix(only, users, items)
+        missed = only.height - found.nnz
+        if not missed:
+            return found, None
+        new = only["user"].n_unique() - int((np.diff(found.indptr) > 0).sum())
+        return found, (
+            f"{counted(missed, 'disliked item')} left out, of {counted(new, 'user')} who chose "
+            "nothing, or of items that nobody chose and no table describes"
         )
-    return ~is_negative if is_positive is None else is_positive, [*unclear, *more]
 
+    def _ids(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return pl.DataFrame({"user": as_ids(frame[self.user]), "item": as_ids(frame[self.item])})
 
-def _refuse(
-    frame: pl.DataFrame, open_rows: pl.Series, problems: Problems
-) -> tuple[pl.Series, list[Refusal]]:
-    """Return the rows without a problem, and a refusal for each of the others."""
-    refused = []
-    for reason, mask, column in problems:
-        if (bad := mask & open_rows).any():
-            refused.append(_refusal(reason, frame, bad, column))
-            open_rows = open_rows & ~bad
-    return open_rows, refused
+    def _positive(self, frame: pl.DataFrame) -> tuple[pl.Series | None, Problems]:
+        """Return which rows are positive, None for all, and the undecidable ones."""
+        is_positive, unclear = (None, []) if self.positive is None else self.positive.split(frame)
+        if self.negative is None:
+            return is_positive, unclear
+        is_negative, more = self.negative.split(frame, what="disliked")
+        if is_positive is None:
+            return ~is_negative, more
+        both = is_positive & is_negative
+        if both.any():
+            first, n, column = int(both.arg_true()[0]), int(both.sum()), self.negative.columns[0]
+            raise ParameterError(
+                f"{counted(n, 'row')} {'is' if n == 1 else 'are'} positive by {self.positive} and "
+                f"disliked by {self.negative}, such as row {first + 1} ({column} "
+                f"{shown(frame[column][first])}). Give rules that no row meets both of."
+            )
+        return is_positive, [*unclear, *more]
 
 
 def check_items(
@@ -699,58 +724,6 @@ def _no_time(item: ItemId, when: Any) -> ParameterError:
 
 # Of a choice of strength 1: more against it makes lists less accurate; see benchmarks/README.md.
 STRENGTH = -0.125
-
-
-def disliked_matrix(
-    frame: pl.DataFrame,
-    pairs: pl.DataFrame,
-    rule: Conditions | None,
-    *,
-    user: str,
-    item: str,
-    users: pl.Series,
-    items: pl.Series,
-    strength: Strength | None = None,
-) -> tuple[sp.csr_array | None, str | None]:
-    """Return what users disliked and did not choose (users x items), as strengths below 0.
-
-    The second value is a note on dislikes of users or items that have no place in the matrix.
-
-    Parameters
-    ----------
-    frame
-        The interactions as they were read.
-    pairs
-        user and item of the interactions that count; a pair that is among them is not disliked.
-    rule
-        Which rows are disliked; None without dislikes.
-    user, item
-        The columns of the ids in `frame`.
-    users, items
-        The ids of the rows and columns; rows of others are left out.
-    strength
-        The rule for the strength of interactions. A dislike is an eighth of their mean strength,
-        and decays as they do.
-    """
-    if rule is None:
-        return None, None
-    is_disliked, _ = rule.split(frame, what="disliked")
-    ids = pl.DataFrame({"user": as_ids(frame[user]), "item": as_ids(frame[item])})
-    rows = ids.with_columns(_strengths(frame, pairs, strength)).filter(is_disliked).drop_nulls()
-    # Of two dislikes of one item, the one that counts more is the later one.
-    merged = rows.group_by("user", "item", maintain_order=True).agg(pl.col("strength").min())
-    merged = merged.filter(pl.col("strength") < 0)
-    merged = merged.with_columns(pl.col("item").cast(items.dtype))
-    only = merged.join(pairs.select("user", "item"), on=["user", "item"], how="anti")
-    found = interaction_matrix(only, users, items)
-    missed = only.height - found.nnz
-    if not missed:
-        return found, None
-    new = only["user"].n_unique() - int((np.diff(found.indptr) > 0).sum())
-    return found, (
-        f"{counted(missed, 'disliked item')} left out, of {counted(new, 'user')} who chose "
-        "nothing, or of items that nobody chose and no table describes"
-    )
 
 
 def _strengths(frame: pl.DataFrame, pairs: pl.DataFrame, rule: Strength | None) -> pl.Series:

@@ -23,11 +23,9 @@ from teaser.data.columns import find_id_columns
 from teaser.data.condition import Conditions
 from teaser.data.interactions import (
     ReadReport,
+    RowReader,
     Strength,
-    check_id_columns,
     interaction_matrix,
-    take_pairs,
-    take_rows,
 )
 from teaser.data.reading import (
     EXAMPLES,
@@ -105,41 +103,29 @@ class PartSurvey:
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Which columns of a part are read, and which rows count."""
+class Reader(RowReader):
+    """Reads one part."""
 
-    user: str
-    item: str
-    positive: Conditions | None
-    strength: Strength | None = None
-
-    def pairs(self, name: str, source: Any) -> tuple[pl.DataFrame, ReadReport]:
+    def read_pairs(self, name: str, source: Any) -> tuple[pl.DataFrame, ReadReport]:
         """Return the distinct positive pairs of a part, and a report of its rows."""
         with _named(name):
-            return take_pairs(self._frame(source), **self._how())
+            return self.pairs(self._frame(source))
 
     def newest(self, name: str, source: Any) -> float:
         """Return the newest time of the rows of a part that count, in unix seconds."""
         with _named(name):
-            rows, _ = take_rows(self._frame(source), **self._how())
+            rows, _ = self.rows(self._frame(source))
             return float(rows["time"].to_numpy().max(initial=-np.inf))
-
-    def _how(self) -> dict[str, Any]:
-        rule, strength = self.positive, self.strength
-        return {"user": self.user, "item": self.item, "rule": rule, "strength": strength}
 
     def _frame(self, source: Any) -> pl.DataFrame:
         """Return the columns of a part that are needed."""
-        columns = [self.user, self.item]
-        columns += self.positive.columns if self.positive else []
-        columns += self.strength.columns if self.strength else []
-        frame = read_columns(source, list(dict.fromkeys(columns)))
-        need_columns(frame, columns, "the interactions")
+        frame = read_columns(source, self.columns)
+        need_columns(frame, self.columns, "the interactions")
         return frame
 
     def survey(self, name: str, source: Any) -> PartSurvey:
         """Return the counts of a part."""
-        pairs, report = self.pairs(name, source)
+        pairs, report = self.read_pairs(name, source)
         lengths = pairs.group_by("user").len()
         return PartSurvey(
             name=name,
@@ -153,7 +139,7 @@ class Reader:
 
     def user_with_hash(self, user_hash: int, name: str, source: Any) -> int | str:
         """Return the user of a part whose id has this hash."""
-        users = self.pairs(name, source)[0]["user"]
+        users = self.read_pairs(name, source)[0]["user"]
         found: int | str = users.filter(users.hash(0) == user_hash)[0]
         return found
 
@@ -165,7 +151,7 @@ class Reader:
         self, ids: pl.Series, size: PartSize, name: str, source: Any
     ) -> tuple[pl.Series, sp.csr_array]:
         """Return the users of a part, and it as users x items; raise if it changed since."""
-        pairs, report = self.pairs(name, source)
+        pairs, report = self.read_pairs(name, source)
         found = _size(report, source)
         if found != size:
             raise DataError(
@@ -225,7 +211,6 @@ class Partitions:
         strength
             How strong an interaction is; 1 if not given.
         """
-        check_id_columns(user, item)
         reader = Reader(user, item, Conditions.coerce(positive), strength)
         if hasattr(source, "to_delayed"):
             delayed = enumerate(np.ravel(source.to_delayed()))
@@ -604,7 +589,7 @@ def write_partitions(
         The number of partitions; by default about a million rows each.
     """
     target = Path(folder).absolute()
-    check_id_columns(user, item)
+    RowReader(user, item)
     if parts is not None and (type(parts) is not int or not 1 <= parts <= _MOST_PARTS):
         raise ParameterError(
             f"parts must be a whole number from 1 to {_MOST_PARTS:,}, found {parts!r}."
