@@ -42,17 +42,6 @@ def test_without_its_database_it_is_healthy_and_not_ready(
     assert "Traceback" not in answer.text
 
 
-def test_with_a_database_that_takes_no_writing_it_is_not_ready(client: Any, caplog: Any) -> None:
-    with client.app.state.services.store._engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA query_only=ON")
-    answer = client.get("/readyz")
-    assert answer.status_code == 503
-    assert "readonly" in caplog.text
-    with client.app.state.services.store._engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA query_only=OFF")
-    assert client.get("/readyz").text == "ready"
-
-
 def test_requests_are_measured(client: Any) -> None:
     client.get("/healthz")
     client.get("/nowhere")

@@ -261,11 +261,11 @@ class StoreThreads:
     Parameters
     ----------
     seconds
-        The time limit of the store; the wait for a thread is three quarters of it.
+        The time limit of the store; the wait for a thread is half of it.
     """
 
     def __init__(self, seconds: float) -> None:
-        self.patience = 0.75 * seconds
+        self.patience = 0.5 * seconds
         self._turns = anyio.CapacityLimiter(CONNECTIONS)
         self._threads = anyio.CapacityLimiter(math.inf)
 

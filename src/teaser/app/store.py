@@ -46,7 +46,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.database import Database
-from teaser.app.state import Draft, Event, Feed, Kind, State, check, find_feed, replay
+from teaser.app.state import Draft, Event, Feed, Kind, State, check, find_feed, replay, state_of
 from teaser.data.matrix import ItemId
 from teaser.errors import (
     ActionLimitError,
@@ -337,7 +337,7 @@ class Store:
         if len(found) < place:
             raise UnknownPersonError
         *before, last = [Event(each.kind, each.data) for each in found]
-        return replay(before).draft.state(self._clock(), n_events=len(before)), last
+        return state_of(before, self._clock()), last
 
     def events(self, person_id: str) -> list[StoredEvent]:
         """Return all actions of a person, in order."""
