@@ -82,22 +82,6 @@ def test_who_likes_an_event_in_one_town_gains_affinity_with_neighbouring_towns(
     assert mean[ghent, towns.index("Deinze")] > 0
 
 
-def test_affinity_falls_with_distance(fitted: Teaser) -> None:
-    towns, km, mean = mean_town_affinities(fitted)
-    apart = ~np.eye(len(towns), dtype=bool)
-    near, middle, far = (
-        mean[apart & (low <= km) & (km < high)].mean()
-        for low, high in ((0, 20), (20, 35), (35, 300))
-    )
-    assert near > middle > far
-
-
-def test_shared_themes_are_learned_too(fitted: Teaser) -> None:
-    history = fitted.table_.filter(theme="Jazz")["item_id"].head(3).to_list()
-    top = [tag.value for tag, _ in fitted.profile(history).top(1, feature="theme")]
-    assert top == ["Jazz"]
-
-
 def test_the_demonstration_shows_profile_list_and_presses(tmp_path: Path) -> None:
     text = said("demo", "--out", tmp_path / "m")
     for part in ("What the model learned", "What it recommends", "Three presses of +", "goes from"):

@@ -35,20 +35,6 @@ def test_a_profile_is_json(shop: Path) -> None:
     assert line.rstrip().endswith("-1")
 
 
-def test_items_of_a_history_may_have_strengths(both: Path, shop: Path) -> None:
-    history = {"i2": 1.0, "i6": 0.5, "i9": -0.25}
-    words = ("-i", "i2,i6:0.5", "--history", "i9:-0.25", "-k", 40, "--json")
-    for folder in (shop / "model", both):
-        found = json.loads(said("recommend", folder, *words))
-        library = teaser.load(folder).recommend(history, k=40)
-        assert [r["item_id"] for r in found] == [r.item_id for r in library]
-        assert not {r["item_id"] for r in found} & set(history)
-    assert "disliked Event 9" in said("recommend", both, *words[:-1])
-    explained = said("explain", both, found[0]["item_id"], *words[:4])
-    assert "Disliked" in explained
-    assert "Unknown item" in refused("recommend", shop / "model", "-i", "i99:0.5")
-
-
 def test_an_explanation_adds_up(shop: Path) -> None:
     text = said("explain", shop / "model", "i4", "-i", "i2")
     assert "because of your affinity of" in text
@@ -109,13 +95,6 @@ def test_a_press_may_leave_out_the_feature(shop: Path) -> None:
     assert bare != said(*ask)
 
 
-def test_no_model_is_one_sentence(shop: Path, tmp_path: Path) -> None:
-    assert "does not exist" in refused("recommend", tmp_path / "none")
-    assert "not a model" in refused("recommend", shop / "data")
-    told = refused("fit", shop / "model", "--out", tmp_path / "m")
-    assert "not a data set. Name the folder that teaser prepare" in told
-
-
 def test_a_profile_comes_from_features_alone(club: Path) -> None:
     words = ["profile", club / "model", "--about", "camp=music"]
     found = json.loads(said(*words, "--json"))
@@ -124,22 +103,6 @@ def test_a_profile_comes_from_features_alone(club: Path) -> None:
     assert found["affinities"]["type=concert"] > 0
     assert "0 items seen, 0 presses, 1 fact about the person" in said(*words)
     assert "facts" not in said("profile", club / "model")
-
-
-def test_lists_follow_features(club: Path) -> None:
-    films = {}
-    for camp in ("music", "cinema"):
-        words = ["recommend", club / "model", "--about", f"camp={camp}", "-k", 8, "--json"]
-        films[camp] = sum(int(r["item_id"][1:]) % 2 for r in json.loads(said(*words)))
-    assert films["music"] < 4 < films["cinema"]
-
-
-def test_an_explanation_with_facts_adds_up(club: Path) -> None:
-    words = ["explain", club / "model", "i2", "-i", "i4", "--about", "camp=music"]
-    found = json.loads(said(*words, "--json"))
-    assert found["general"] + sum(found["tags"].values()) == pytest.approx(found["score"])
-    without = json.loads(said(*words[:-2], "--json"))
-    assert found["score"] != pytest.approx(without["score"])
 
 
 def test_origins_name_features(club: Path) -> None:
@@ -156,13 +119,6 @@ def test_origins_name_features(club: Path) -> None:
 def test_unknown_features_are_one_sentence(club: Path) -> None:
     text = refused("recommend", club / "model", "--about", "camp=musik")
     assert "Unknown tag camp=musik. Closest: camp=music" in text
-
-
-def test_both_kinds_of_reasons_are_printed(both: Path) -> None:
-    assert "% viewed Event 1" in said("recommend", both, "-i", "i1,i5")
-    text = said("explain", both, "i3", "-i", "i1,i5")
-    assert "Viewed" in text
-    assert "% because you viewed Event" in text
 
 
 def test_json_adds_up_at_every_place_of_the_dial(both: Path) -> None:
@@ -204,10 +160,6 @@ def test_contradictions_are_asked_back(shop: Path) -> None:
     assert "cannot both be" in refused("say", shop / "model", "more Ghent, no Ghent", "--apply")
 
 
-def test_a_request_without_a_wish(shop: Path) -> None:
-    assert "Nothing to change was found" in said("say", shop / "model", "please")
-
-
 def test_wishes_in_json_with_the_list(shop: Path) -> None:
     found = json.loads(
         said("say", shop / "model", "niet in Gent", "--language", "nl", "--apply", "-i", "i2",
@@ -217,10 +169,6 @@ def test_wishes_in_json_with_the_list(shop: Path) -> None:
     model = teaser.load(shop / "model", teaser.Teaser)
     expected = recommend_for(model, [Wish("without", "town=Ghent")], ["i2"], k=5)
     assert [r["item_id"] for r in found["recommendations"]] == [r.item_id for r in expected]
-
-
-def test_the_list_follows_the_table(shop: Path) -> None:
-    assert "Event" in said("say", shop / "model", "more Ghent", "--apply", "-k", 3)
 
 
 def test_say_takes_own_words(shop: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from commands import refused, run, said
 from conftest import RULES, small_tables
 
 import teaser
-from teaser import Dataset, Teaser, artifact
+from teaser import Dataset, Teaser
 from teaser.data.partitions import write_partitions
 from teaser.evaluate.choose import RECIPES
 from teaser.model import estimate as module
@@ -80,32 +80,10 @@ def test_a_memory_limit_holds_for_a_dense_gram_too(parted: Path, tmp_path: Path)
     assert "a higher limit" in heard
 
 
-def test_a_memory_limit_is_not_for_a_cluster(parted: Path, tmp_path: Path) -> None:
-    where = ("--local-cluster", "1", "--memory-limit", "1GB")
-    assert "on this machine alone" in refused("fit", parted, "-o", tmp_path / "m", *where)
-
-
-def test_an_estimate_is_said_beside_the_limit(parted: Path, tmp_path: Path) -> None:
-    result = run("fit", parted, "-o", tmp_path / "m", "--memory-limit", "1GB")
-    assert result.exit_code == 0
-    assert "of 1.0 GB" in result.stderr
-
-
-def test_partitions_and_a_gpu_are_refused_at_once(parted: Path, tmp_path: Path) -> None:
-    heard = refused("fit", parted, "-o", tmp_path / "m", "--device", "cuda")
-    assert "Interactions in partitions are fitted on processors" in heard
-
-
 @pytest.mark.parametrize("address", ["", "nonsense", "http://127.0.0.1:80", "tcp://"])
 def test_what_is_no_address_is_refused_at_once(address: str, parted: Path, tmp_path: Path) -> None:
     heard = refused("fit", parted, "-o", tmp_path / "m", "--scheduler", address)
     assert "is not the address of a scheduler, such as tcp://HOST:PORT" in heard
-
-
-def test_a_model_in_memory_is_refused_for_its_gram(dataset: Dataset) -> None:
-    expected = Teaser(solver="admm").estimate(dataset)
-    assert expected.lines(limit=2_000_000)[0].startswith("memory ")
-    assert "of 2 MB" in expected.lines(limit=2_000_000)[0]
 
 
 def test_options_of_an_extension_switch_it_on(shop: Path, tmp_path: Path) -> None:
@@ -120,11 +98,6 @@ def test_options_of_an_extension_switch_it_on(shop: Path, tmp_path: Path) -> Non
     assert np.abs(weights - 1).max() > 0.01
 
 
-def test_a_switch_alone_takes_the_defaults(shop: Path, tmp_path: Path) -> None:
-    said("fit", shop / "data", "--out", tmp_path / "m", "--remainder")
-    assert teaser.load(tmp_path / "m", Teaser).remainder == teaser.extensions.Remainder()
-
-
 def test_items_without_neighbours_are_said(tmp_path: Path) -> None:
     interactions, items = small_tables()
     new = pl.DataFrame({"item_id": ["n1", "n2"], "title": ["A", "B"], "type": ["film", "film"]})
@@ -137,22 +110,6 @@ def test_items_without_neighbours_are_said(tmp_path: Path) -> None:
     assert content["remainder"]["without_neighbours"] == 2
     without = said("fit", tmp_path / "all", "--out", tmp_path / "n", "--remainder")
     assert "neighbours:" not in without
-
-
-def test_a_remainder_is_that_of_the_library(shop: Path, both: Path) -> None:
-    remainder = teaser.extensions.Remainder(l2=20.0, neighbours=None, share=0.95)
-    data = Dataset.load(shop / "data")
-    wanted = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder).fit(data)
-    found = teaser.load(both, Teaser)
-    assert (found.remainder_ != wanted.remainder_).nnz == 0
-    content = json.loads(said("info", both, "--json"))
-    assert content["remainder"]["entries"] == wanted.remainder_.nnz
-
-
-def test_user_features_are_used_unless_left_out(club: Path, tmp_path: Path) -> None:
-    assert len(teaser.load(club / "model", Teaser).user_tags_) == 2
-    said("fit", club / "data", "--out", tmp_path / "m", "--no-user-features")
-    assert teaser.load(tmp_path / "m", Teaser).user_tags_ == ()
 
 
 def test_it_says_beforehand_what_it_takes(shop: Path, tmp_path: Path) -> None:
@@ -267,21 +224,6 @@ def test_given_options_hold_for_the_chosen_recipe(many: Path, tmp_path: Path) ->
     assert {t.name for t in model.recipe_.tried} == {"Popularity", "EASE", "weighted"}
 
 
-def test_penalties_make_a_plain_fit(many: Path, tmp_path: Path) -> None:
-    # Also where they are the defaults.
-    printed = said("fit", many, "-o", tmp_path / "m", "--l2-encoder", 500)
-    assert "nDCG" not in printed
-    model = teaser.load(tmp_path / "m", Teaser)
-    np.testing.assert_array_equal(model.encoder_, Teaser().fit(Dataset.load(many)).encoder_)
-    assert model.weights is None
-
-
-def test_the_papers_recipe_is_the_papers_model(many: Path, tmp_path: Path) -> None:
-    said("fit", many, "-o", tmp_path / "m", "--recipe", "paper")
-    model = teaser.load(tmp_path / "m", Teaser)
-    np.testing.assert_array_equal(model.encoder_, Teaser().fit(Dataset.load(many)).encoder_)
-
-
 def test_too_few_people_are_said(shop: Path, tmp_path: Path) -> None:
     assert "Too few users to compare recipes" in said("fit", shop / "data", "-o", tmp_path / "m")
 
@@ -289,12 +231,6 @@ def test_too_few_people_are_said(shop: Path, tmp_path: Path) -> None:
 def test_partitions_take_a_stated_recipe(parted: Path, tmp_path: Path) -> None:
     assert "using 'discovered'" in said("fit", parted, "-o", tmp_path / "m")
     assert teaser.load(tmp_path / "m", Teaser).groups_ is not None
-
-
-def test_an_unknown_recipe_is_refused(shop: Path, tmp_path: Path) -> None:
-    heard = refused("fit", shop / "data", "-o", tmp_path / "m", "--recipe", "neighbors")
-    assert "Closest: neighbours" in heard
-    assert not (tmp_path / "m").exists()
 
 
 def test_groups_keep_their_names_over_refits(shop: Path, tmp_path: Path) -> None:
@@ -341,15 +277,3 @@ def test_new_items_are_added(shop: Path, tmp_path: Path) -> None:
     assert {"new1", "new2"} <= {r.item_id for r in more.recommend(["i2"], k=42)}
     said_again = refused("add", tmp_path / "more", tmp_path / "new.parquet", "-o", tmp_path / "x")
     assert "new1" in said_again
-
-
-@pytest.mark.parametrize("damage", ["", "{", '{"format": "teaser", "kind": ["Teaser"]}'])
-def test_a_damaged_model_is_replaced_and_leaves_nothing(
-    shop: Path, tmp_path: Path, damage: str
-) -> None:
-    shutil.copytree(shop / "model", tmp_path / "m")
-    (tmp_path / "m" / "manifest.json").write_text(damage)
-    said("fit", shop / "data", "-o", tmp_path / "m", "--l2-weights", 5)
-    kept = {entry["name"] for entry in artifact.read_manifest(tmp_path / "m")["files"].values()}
-    assert {path.name for path in (tmp_path / "m").iterdir()} == {"manifest.json", *kept}
-    assert len(teaser.load(tmp_path / "m").items_) == 40

@@ -65,19 +65,6 @@ def test_rules_that_nobody_edited_are_inferred_again(
     assert not (tmp_path / "d" / "rules.inferred.toml").exists()
 
 
-def test_an_edit_that_changes_one_letter_is_kept(paths: list[Path], tmp_path: Path) -> None:
-    _, first = prepare(paths, tmp_path / "d")
-    edited = first.read_text().replace("min_items = 2", "min_items = 3", 1).replace("Which", "What")
-    first.write_text(edited)
-    _, second = prepare(paths, tmp_path / "d")
-    assert first.read_text() == edited
-    assert second.name == "rules.inferred.toml"
-    first.unlink()
-    _, third = prepare(paths, tmp_path / "d")
-    assert third == first
-    assert not second.exists()
-
-
 @pytest.mark.parametrize(
     ("count", "options", "message"),
     [
@@ -155,43 +142,10 @@ def test_dislikes_are_kept_beside_the_interactions(paths: list[Path], tmp_path: 
     assert "--negative does not go with interactions in partitions" in " ".join(text.split())
 
 
-def test_warnings_of_tags_are_shown_once(paths: list[Path], tmp_path: Path) -> None:
-    items = pl.read_csv(paths[1])
-    items.with_columns(again=pl.col("town")).write_csv(paths[1])
-    result = run("prepare", *paths, "-o", tmp_path / "d")
-    assert " ".join(result.output.split()).count("of tags on nearly the same items") == 1
-
-
 def test_a_folder_that_cannot_be_written_is_noticed_before_reading(tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("mine")
     with pytest.raises(ArtifactError, match="holds other files"):
         prepare([tmp_path / "none.csv", tmp_path / "none.csv"], tmp_path)
-
-
-def test_another_encoding_is_read_when_it_is_named(paths: list[Path], tmp_path: Path) -> None:
-    for path in paths:
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text, encoding="latin-1")
-    dataset, _ = prepare(paths, tmp_path / "d", encoding="latin-1")
-    assert "Liège" in {tag.value for tag in dataset.tags}
-
-
-def test_what_readers_of_public_data_left_out_is_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "games"
-    folder.mkdir()
-    pl.DataFrame({"user_id": [1, 1, 2], "item_id": [1, 2, 1]}).write_csv(
-        folder / "interactions.csv"
-    )
-    pl.DataFrame(
-        {
-            "item_id": [1, 2, 3], "price": [1.0, 2.0, 3.0], "sales_rank": [1, 2, 3],
-            "categories": ["Video Games|Wii"] * 3, "title": ["a", "b", "c"], "brand": ["x"] * 3,
-        }
-    ).write_csv(folder / "items.csv")  # fmt: skip
-    prepare([folder], tmp_path / "d")
-    assert "Video Games" in capsys.readouterr().err
 
 
 CAMP = '[[tags]]\nkind = "category"\ncolumn = "camp"\n'
@@ -200,16 +154,6 @@ CAMP = '[[tags]]\nkind = "category"\ncolumn = "camp"\n'
 def with_users(club: Path, folder: Path) -> list[Any]:
     tables = (club / "visits.csv", club / "items.csv")
     return ["prepare", *tables, "--out", folder, "--users", club / "users.csv"]
-
-
-def test_it_reports_and_shows_the_inferred_rules(shop: Path, tmp_path: Path) -> None:
-    text = said("prepare", shop / "ratings.csv", shop / "items.parquet", "-o", tmp_path / "d")
-    assert "interactions of 300 users" in text
-    assert "[[tags]]" in text
-    assert 'column = "labels"' in text
-    written = (tmp_path / "d" / "rules.toml").read_text()
-    assert written.rpartition("\n# Not edited")[0] in text
-    assert Rules.read(tmp_path / "d" / "rules.toml").tags
 
 
 def test_the_written_rules_can_be_edited_and_used(shop: Path, tmp_path: Path) -> None:
@@ -222,14 +166,6 @@ def test_the_written_rules_can_be_edited_and_used(shop: Path, tmp_path: Path) ->
     tables = (shop / "ratings.csv", shop / "items.parquet")
     said("prepare", *tables, "-o", tmp_path / "b", "--rules", edited)
     assert "place=Ghent" in said("info", tmp_path / "b", "--find", "ghent")
-
-
-def test_json_says_the_same_to_programs(shop: Path, tmp_path: Path) -> None:
-    tables = (shop / "ratings.csv", shop / "items.parquet")
-    found = json.loads(said("prepare", *tables, "-o", tmp_path / "d", "--json"))
-    assert found["users"] == 300
-    assert found["items"] == 40
-    assert found["tags"]["town"] == 3
 
 
 def test_the_events_need_no_files(tmp_path: Path) -> None:
@@ -293,13 +229,6 @@ def test_edited_rules_are_kept(club: Path, tmp_path: Path) -> None:
     assert {t.feature for t in Dataset.load(tmp_path / "data").user_tags} == {"camp"}
 
 
-def test_partitions_know_no_users(club: Path, tmp_path: Path) -> None:
-    said("partition", club / "visits.csv", "--out", tmp_path / "parts")
-    words = ["prepare", tmp_path / "parts", club / "items.csv", "--out", tmp_path / "d"]
-    text = refused(*words, "--users", club / "users.csv")
-    assert "--users does not go with interactions in partitions" in text
-
-
 def test_users_of_another_place_are_one_sentence(club: Path, tmp_path: Path) -> None:
     (tmp_path / "u.csv").write_text("user_id,camp\nx1,music\nx2,cinema\n")
     words = with_users(club, tmp_path / "d")
@@ -321,17 +250,6 @@ def test_a_public_data_set_tells_of_its_users_if_asked(tmp_path: Path) -> None:
     words = ["prepare", folder, "--out", tmp_path / "b", "--users", "source"]
     told = json.loads(said(*words, "--json"))
     assert told["user_tags"] == {"age": 1, "gender": 2, "occupation": 2}
-
-
-def test_one_that_tells_nothing_says_so(tmp_path: Path) -> None:
-    folder = tmp_path / "ml"
-    folder.mkdir()
-    rows = [f"{u},{1 + (u + i) % 9},5.0" for u in range(1, 21) for i in range(4)]
-    (folder / "ratings.csv").write_text("userId,movieId,rating\n" + "\n".join(rows))
-    movies = [f"{i},Film {i} (1990),{('Drama', 'Comedy')[i % 2]}" for i in range(1, 10)]
-    (folder / "movies.csv").write_text("movieId,title,genres\n" + "\n".join(movies))
-    text = refused("prepare", folder, "--out", tmp_path / "d", "--users", "source")
-    assert "movielens has no user features" in text
 
 
 def test_the_next_command_names_the_columns_too(
@@ -384,20 +302,6 @@ class TestStrangersTables:
         assert {tag.feature for tag in found.tags} == {"genres", "year"}
         assert {tag.feature for tag in found.user_tags} == {"gender"}
 
-    def test_ids_and_delimiters_are_named(self, tmp_path: Path) -> None:
-        (tmp_path / "r").write_text("a;b;c\n1;2;3\n4;5;6\n")
-        (tmp_path / "i").write_text("x;y\n2;Two\n5;Five\n")
-        dataset, _ = prepare(
-            [tmp_path / "r", tmp_path / "i"],
-            tmp_path / "d",
-            user="a",
-            item="b",
-            items_id="x",
-            delimiter=";",
-        )
-        assert dataset.items == [2, 5]
-        assert dataset.notes == ()
-
     def test_long_form_is_read(self, tmp_path: Path) -> None:
         (tmp_path / "r.csv").write_text("user,movie\n1,7\n2,8\n")
         (tmp_path / "t.csv").write_text("movie,who,tag\n7,1,fun\n7,2,dark\n8,1,fun\n")
@@ -423,11 +327,3 @@ class TestStrangersTables:
     ) -> None:
         with pytest.raises(ParameterError, match=message):
             prepare(paths[:count], tmp_path / "d", **options)
-
-    def test_partitions_take_options_of_items(self, movies: list[Path], tmp_path: Path) -> None:
-        (tmp_path / "p").mkdir()
-        rows = pl.DataFrame({"user_id": [1, 2], "item_id": [10, 11]})
-        rows.write_parquet(tmp_path / "p" / "a.parquet")
-        options = {"items_columns": "id,title,genres", "items_id": "id"}
-        dataset, _ = prepare([tmp_path / "p", movies[1]], tmp_path / "d", **options)
-        assert dataset.table.columns == ["id", "title", "genres"]

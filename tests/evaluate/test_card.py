@@ -138,15 +138,6 @@ def test_limits_tell_what_was_found(chosen: Teaser, dataset: Dataset) -> None:
     assert "stopped before it converged after 1 iteration," in teaser.evaluate.card(loose)
 
 
-def test_nothing_is_said_of_items_that_there_are_not(chosen: Teaser, dataset: Dataset) -> None:
-    limits = section(teaser.evaluate.card(chosen), "Limits").splitlines()
-    assert "- Items that nobody chose: 0 of 40." in limits
-    bare = int((dataset.S.sum(axis=1) == 0).sum())
-    assert f"- Items without a tag: {bare}." in limits
-    what = "is the sum of its general appeal and the user's affinities with its tags. So every"
-    assert what in teaser.evaluate.card(chosen)
-
-
 def test_items_that_nobody_chose_are_counted() -> None:
     interactions, items = small_tables()
     every = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(Dataset.from_tables(interactions, items))

@@ -14,7 +14,6 @@ from teaser.data.partitions import write_partitions
 from teaser.errors import NotFittedError, ParameterError
 from teaser.evaluate import Check, check_model
 from teaser.evaluate import check as module
-from teaser.evaluate.check import Stability
 from teaser.explain import Reason
 from teaser.testing import example_dataset
 
@@ -46,13 +45,6 @@ def test_first_reasons_are_those_that_people_get(
     total = sum(counts.values())
     assert found.first_reasons == pytest.approx({k: n / total for k, n in counts.items()})
     assert found.without_reasons == pytest.approx(counts.get("none", 0) / total)
-
-
-def test_shares_of_features_sum_to_one(found: Check) -> None:
-    assert sum(found.features.values()) == pytest.approx(1.0)
-    assert set(found.features) <= {"type", "town", "labels"}
-    assert found.features["type"] > 0.1
-    assert found.silent == ()
 
 
 def test_tags_that_say_nothing_are_named() -> None:
@@ -131,21 +123,6 @@ def test_halves_have_the_groups_of_the_whole(dataset: Dataset) -> None:
     assert found.parts["discovered"] > 0
 
 
-def test_unstable_profiles_come_with_advice() -> None:
-    found = Check(9, {"declared": 1.0}, {}, {}, (), (), (), (), 0.0, 0.0, Stability(0.2, 0.3, 0.4))
-    assert "chance at this size" in found.lines()[-1]
-    steady = replace(found, stability=Stability(0.9, 0.8, 0.7))
-    assert "correlate by 0.90, 80 % of the 5 strongest tags and 70 %" in steady.lines()[-1]
-
-
-def test_plain_values_hold_everything(found: Check) -> None:
-    plain = found.as_dict()
-    assert plain["lines"] == found.lines()
-    assert found.stability is not None
-    assert plain["stability"]["profiles"] == found.stability.profiles
-    assert plain["parts"] == found.parts
-
-
 def test_partitions_are_checked_without_stability(tmp_path: Path, model: Teaser) -> None:
     interactions, items = small_tables()
     write_partitions(interactions, tmp_path / "parts", user="user_id", item="item_id", parts=2)
@@ -153,12 +130,6 @@ def test_partitions_are_checked_without_stability(tmp_path: Path, model: Teaser)
     found = check_model(Teaser().fit(data), data)
     assert found.stability is None
     assert found.n_users > 100
-
-
-def test_items_that_were_added_are_part_of_the_catalogue(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset)
-    model.add_items({"new": ["type=concert"]})
-    assert check_model(model, dataset).stability is not None
 
 
 def test_another_data_set_is_refused(model: Teaser, dataset: Dataset) -> None:

@@ -1,6 +1,5 @@
 """A fit that chooses: what each recipe tries, the choice, what is refused, what is kept."""
 
-import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,17 +57,6 @@ TRIED = (
 )
 
 
-def test_the_recipes_go_from_the_most_readable_on() -> None:
-    assert list(RECIPES) == ["paper", "weighted", "discovered", "neighbours"]
-    steps = list(RECIPES.values())
-    assert all(dict(a).items() <= dict(b).items() for a, b in itertools.pairwise(steps))
-
-
-def test_the_papers_recipe_has_the_defaults_alone() -> None:
-    assert candidates("paper", 105.0, {}) == [{}]
-    assert candidates("paper", 105.0, {"dtype": "float64"}) == [{"dtype": "float64"}]
-
-
 def test_the_penalty_on_weights_follows_the_count_of_items() -> None:
     for count, wanted in ((105.0, 100.0), (18.54, 19.0), (0.5, 5.0), (9000.0, 300.0)):
         assert {c["l2_weights"] for c in candidates("weighted", count, {})} == {wanted}
@@ -90,18 +78,6 @@ def test_given_options_stand_in_every_recipe(name: str) -> None:
     assert all(given.items() <= c.items() for c in tried)
     assert len(tried) <= 2  # nothing is tried of what was given
     assert given.items() <= default_parameters(name, 20.0, given).items()
-
-
-def test_what_was_given_may_leave_one_trial() -> None:
-    given = {"l2_encoder": 7.0}
-    assert candidates("discovered", 20.0, given) == [
-        {
-            "weights": Weights(popularity_scale=0.5),
-            "discovered": DiscoveredTags(),
-            "l2_weights": 20.0,
-            **given,
-        }
-    ]
 
 
 def test_remainders_are_tried_where_accuracy_rises() -> None:
@@ -195,12 +171,6 @@ def test_bad_input_is_refused_at_once(many: Dataset, dataset: Dataset) -> None:
             teaser.fit(many, **given)
     with pytest.raises(ParameterError, match="rng"):
         teaser.fit(dataset, rng=-1)
-
-
-def test_a_recipe_of_declared_tags_needs_some(many: Dataset) -> None:
-    bare = replace(many, S=sp.csr_array((many.n_items, 0), dtype=np.float32), tags=())
-    with pytest.raises(ParameterError, match=r"weighted needs declared tags.*'discovered'"):
-        make_plan(bare, recipe="weighted")
 
 
 def test_a_recipe_that_fails_is_left_out_with_its_reason(
@@ -310,15 +280,6 @@ def test_the_record_is_saved_with_the_model(chosen: Any, tmp_path: Path) -> None
     assert again.dataset_path_ is None
 
 
-def test_a_plain_fit_has_no_recipe(many: Dataset, tmp_path: Path) -> None:
-    model = teaser.fit(many, recipe="paper")
-    assert model.recipe_ is not None
-    model.fit(many)  # a second fit starts clean
-    assert model.recipe_ is None
-    model.save(tmp_path / "m")
-    assert teaser.load(tmp_path / "m").recipe_ is None
-
-
 def test_the_papers_recipe_is_the_papers_model(many: Dataset) -> None:
     model = teaser.fit(many, recipe="paper")
     np.testing.assert_array_equal(model.encoder_, Teaser().fit(many).encoder_)
@@ -358,17 +319,6 @@ def test_given_options_are_in_every_trial(many: Dataset) -> None:
     left = {t.name: t.reason for t in record_of(model).tried if t.reason}
     assert set(left) == {"discovered", "neighbours"}
     assert all("the same as another" in str(reason) for reason in left.values())
-
-
-def test_extensions_go_with_every_recipe(many: Dataset) -> None:
-    own: dict[str, Any] = {
-        "sparse": teaser.extensions.SparseEncoder(density=0.5),
-        "decoder": teaser.extensions.LearnedDecoder(rounds=1),
-    }
-    model = teaser.fit(many, **own)
-    assert all(t.reason is None for t in record_of(model).tried)
-    assert (model.sparse, model.decoder) == (own["sparse"], own["decoder"])
-    assert sp.issparse(model.encoder_)
 
 
 def test_too_few_people_take_the_stated_default(dataset: Dataset) -> None:

@@ -175,15 +175,6 @@ def test_dearer_remainders_leave_more_to_tags(dial: list[DialSetting]) -> None:
             assert 0 < cheap < dear < alone
 
 
-def test_progress_names_every_fit(
-    dial: list[DialSetting], told: list[tuple[int, int, str]]
-) -> None:
-    assert [done for done, _, _ in told] == list(range(len(dial)))
-    assert {total for _, total, _ in told} == {len(dial)}
-    assert told[0][2] == "EASE l2_weights=10"
-    assert told[3][2] == "TEASER l2_weights=5, l2_encoder=5"
-
-
 class StoppedError(Exception):
     pass
 

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -18,15 +17,12 @@ from teaser.errors import DataError, NotFittedError, ParameterError, SolverError
 from teaser.evaluate.metrics import Metric, per_user
 from teaser.evaluate.protocol import (
     ALL_METRICS,
-    PAPER_METRICS,
     batches,
     compare,
     evaluate,
-    parse_metrics,
     recommend_lists,
 )
 from teaser.model.base import Model
-from teaser.model.ranking import top_k, top_k_rows
 
 Array = NDArray[Any]
 
@@ -59,28 +55,6 @@ def fitted(parts: Split) -> Teaser:
 def chosen(fold: Fold, items: Ids, row: int) -> list[Any]:
     places = fold.history.indices[fold.history.indptr[row] : fold.history.indptr[row + 1]]
     return [items[i] for i in places.tolist()]
-
-
-@given(
-    seed=st.integers(0, 2**32),
-    k=st.integers(1, 20),
-    levels=st.integers(1, 8),
-    kind=st.sampled_from([np.float32, np.float64]),
-)
-def test_ranking_rows_equals_ranking_one(seed: int, k: int, levels: int, kind: Any) -> None:
-    rng = np.random.default_rng(seed)
-    scores = rng.integers(0, levels, (6, 14)).astype(kind)
-    tie = rng.integers(0, 3, 14).astype(float)
-    exclude = sp.csr_array((rng.random((6, 14)) < rng.random((6, 1))).astype(float))
-    before = scores.copy()
-    found = top_k_rows(scores, k, exclude=exclude, tie=tie)
-    assert found.shape == (6, k)
-    for row in range(6):
-        seen = np.flatnonzero(exclude.toarray()[row])
-        expected = top_k(scores[row], k, exclude=seen, tie=tie)
-        assert_array_equal(found[row, : len(expected)], expected)
-        assert (found[row, len(expected) :] == -1).all()
-    assert_array_equal(scores, before)
 
 
 def test_lists_are_those_that_users_are_shown(parts: Split, fitted: Teaser) -> None:
@@ -152,18 +126,6 @@ def test_values_are_those_of_the_lists(parts: Split, fitted: Teaser) -> None:
     assert short["coverage@1"].mean < short["coverage@40"].mean == 1
 
 
-def test_what_is_measured_when_nothing_is_asked(parts: Split, fitted: Teaser) -> None:
-    assert list(evaluate(fitted, parts.test).values) == list(PAPER_METRICS)
-    one = evaluate(fitted, parts.test, metrics=["recall@3", "recall@3"], name="ours")
-    assert (list(one.values), one.lists.shape, one.model) == (["recall@3"], (60, 3), "ours")
-    assert evaluate(fitted, parts.test).model == "Teaser"
-    with pytest.raises(ParameterError, match=r"diversity@20 needs the training"):
-        evaluate(fitted, parts.test, metrics=["diversity@20"])
-    for names in ("recall@20", list[str]()):
-        with pytest.raises(ParameterError, match="metrics must be a list"):
-            parse_metrics(names, None)
-
-
 def test_equal_scores_go_by_popularity_or_by_place(parts: Split) -> None:
     n_items = parts.test.n_items
     plain = Fixed(scores=np.zeros(n_items)).fit(parts.training)
@@ -177,22 +139,6 @@ def test_equal_scores_go_by_popularity_or_by_place(parts: Split) -> None:
     lists = recommend_lists(popular, parts.test, k=5)
     for row in range(parts.test.n_users):
         assert_array_equal(lists[row], np.flatnonzero(~seen[row])[::-1][:5])
-
-
-def test_no_list_holds_its_history_and_short_catalogues_end(parts: Split, fitted: Teaser) -> None:
-    lists = recommend_lists(fitted, parts.test, k=50)
-    for row, seen in enumerate(parts.test.history.toarray() > 0):
-        listed = lists[row][lists[row] >= 0]
-        assert_array_equal(np.sort(listed), np.flatnonzero(~seen))
-        assert (lists[row, len(listed) :] == -1).all()
-
-
-def test_users_without_history_are_recommended_to(parts: Split, fitted: Teaser) -> None:
-    held_out = parts.test.held_out[:2].toarray()
-    fold = Fold(np.zeros_like(held_out), held_out, Ids(parts.test.users[:2]))
-    found = evaluate(fitted, fold, metrics=["recall@5"])
-    shown = [fitted.items_.index_of(r.item_id) for r in fitted.recommend([], k=5)]
-    assert_array_equal(found.lists, [shown, shown])
 
 
 def test_scores_that_are_no_numbers_are_named(parts: Split) -> None:
@@ -244,35 +190,3 @@ def test_other_users_cannot_be_compared(parts: Split, fitted: Teaser) -> None:
     a, b = evaluate(fitted, parts.test), evaluate(fitted, parts.validation)
     with pytest.raises(ParameterError, match=r"same users \(60 and 20\)"):
         compare(a, b, rng=0)
-
-
-class Sum(Model):
-    """Scores an item by its neighbours in the order of items, times the strengths."""
-
-    def fit(self, dataset: Dataset) -> Self:
-        self.keep_items(dataset)
-        return self
-
-    def score_batch(self, X: Any) -> Array:
-        rows = X.toarray()
-        return np.asarray(np.roll(rows, 1, axis=1) + 0.5 * np.roll(rows, -1, axis=1))
-
-
-def test_strengths_are_shown_to_the_model_and_hits_are_counted_alike(dataset: Dataset) -> None:
-    values = np.random.default_rng(0).uniform(0.2, 3, dataset.X.nnz).astype(np.float32)
-    X = sp.csr_array((values, dataset.X.indices, dataset.X.indptr), shape=dataset.X.shape)
-    parts = split(replace(dataset, X=X), n_validation=20, n_test=60, rng=5)
-    model = Sum().fit(parts.training)
-    fold = parts.test
-    found = evaluate(model, fold, training=parts.training)
-    rows = range(fold.n_users)
-    for u in rows:
-        scores = model.score_batch(fold.history[[u]])[0]
-        seen = fold.history.indices[fold.history.indptr[u] : fold.history.indptr[u + 1]]
-        best = top_k(scores, 20, exclude=seen, tie=model.popularity_)
-        wanted = set(fold.held_out.indices[fold.held_out.indptr[u] : fold.held_out.indptr[u + 1]])
-        recall = len(wanted & set(best)) / min(20, len(wanted))
-        assert found.values["recall@20"][u] == pytest.approx(recall)
-    plain = split(dataset, n_validation=20, n_test=60, rng=5).test
-    assert_array_equal(plain.held_out.toarray(), fold.held_out.toarray())
-    assert set(evaluate(model, plain).values) <= set(found.values)

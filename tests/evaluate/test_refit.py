@@ -39,7 +39,6 @@ from teaser.evaluate.refit import (
     refit,
 )
 from teaser.extensions import DiscoveredTags
-from teaser.testing import example_dataset
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -80,11 +79,6 @@ def test_rows_have_the_known_items_of_people_with_enough_views() -> None:
     assert [line for line in found.lines() if "1 item that the data set does not have" in line]
     with pytest.raises(ParameterError, match="min_views"):
         gather([], items, min_views=0)
-
-
-def test_an_item_named_in_two_ways_counts_once() -> None:
-    found = gather([visits("17", 17, 4)], Ids([4, 17]))
-    assert found.X.toarray().tolist() == [[1, 1]]
 
 
 def test_presses_are_counted_by_tag_also_of_people_with_few_views() -> None:
@@ -156,11 +150,6 @@ def test_a_twin_learns_from_all_others_and_from_none_of_the_held_out(
     other = Dataset(**{**vars(joint), "X": changed.tocsr()})
     assert np.array_equal(held.fit_twin(model, other).encoder_, twin.encoder_)
     assert np.array_equal(held.values(twin), evaluate(twin, held.fold).values[METRIC])
-
-
-def test_too_few_people_are_not_compared() -> None:
-    few = example_dataset(n_users=18)
-    assert HeldOut.draw(join(few, no_views(few.items)), few.n_users, rng=0) is None
 
 
 def test_people_of_data_and_site_are_compared_apart(joint: Dataset, held: HeldOut) -> None:
@@ -241,11 +230,6 @@ def test_the_margin_is_the_callers() -> None:
     for wrong in ({"margin": 1.5}, {"least": -0.1}):
         with pytest.raises(ParameterError, match=next(iter(wrong))):
             GateLimits(**wrong)
-
-
-def test_names_that_are_kept() -> None:
-    assert NameOverlap.between("abc", "bcd") == NameOverlap(3, 3, 2)
-    assert NameOverlap(0, 5, 0).share == 1
 
 
 Viewed = Callable[..., SiteInteractions]

@@ -89,10 +89,6 @@ def test_a_bad_value_anywhere_in_a_grid_is_found_before_any_fit(
     assert said in str(error.value)
 
 
-def test_the_parts_of_a_product_are_checked_by_themselves() -> None:
-    check_models([PLAN, ModelPlan("both", "Product", parts=("TEASER", "TEASER"))])
-
-
 class StoppedError(Exception):
     pass
 
@@ -170,24 +166,6 @@ def test_sampling_takes_as_many_different_cells_as_asked(sampler: Any, parts: Sp
     assert dict(best.parameters).items() <= dict(found.best).items()
     every = SearchPlan(sampler=sampler, trials=100)
     assert len(search_grid(PLAN, SharedFits(parts.training), parts.validation, every).trials) == 6
-
-
-def test_a_sampled_search_goes_on_too(parts: Split, tmp_path: Path) -> None:
-    kept = tmp_path / "trials.sqlite"
-    fits = SharedFits(parts.training)
-    few = SearchPlan(sampler="random", trials=2)
-    search_grid(PLAN, fits, parts.validation, few, storage=kept)
-    more = replace(few, trials=5)
-    found = search_grid(PLAN, fits, parts.validation, more, storage=kept)
-    assert found.resumed == 2
-    assert len(found.trials) == 5
-
-
-def test_one_cell_needs_no_search(parts: Split) -> None:
-    plan = ModelPlan("TEASER", "Teaser", parameters={"tol": 1e-2})
-    found = search_grid(plan, SharedFits(parts.training), parts.validation, SearchPlan())
-    assert found.trials == ()
-    assert found.best == {"tol": 1e-2}
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,6 @@
 """Simulated feedback: which tags are drawn, how often, and what comes of them."""
 
 from collections import Counter
-from copy import copy
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +17,6 @@ from teaser.data.split import Fold, Split, split
 from teaser.errors import NotFittedError, ParameterError
 from teaser.evaluate.protocol import compare, evaluate, recommend_lists
 from teaser.evaluate.simulation import (
-    average,
     draw_presses,
     has_tags,
     simulate,
@@ -27,7 +24,6 @@ from teaser.evaluate.simulation import (
     unwanted_weights,
 )
 from teaser.extensions import DiscoveredTags
-from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
 
@@ -61,14 +57,6 @@ def test_weights_count_the_held_out_items_of_each_tag(parts: Split, fitted: Teas
         assert as_counter(weights[row], fitted.tags_) == tags_of(places, parts.training)
 
 
-def test_weights_count_carriers_however_much_a_tag_weighs(parts: Split, fitted: Teaser) -> None:
-    weighted = copy(fitted)
-    weighted._tag_table = replace(fitted.tag_table_, decoder=fitted.decoder_ * 0.3)
-    assert_array_equal(
-        tag_weights(weighted, parts.test).toarray(), tag_weights(fitted, parts.test).toarray()
-    )
-
-
 def test_only_declared_and_discovered_tags_are_drawn() -> None:
     interactions, items = small_tables()
     town = pl.when(pl.int_range(pl.len()) % 3 == 0).then(None).otherwise(pl.col("town"))
@@ -98,14 +86,6 @@ def test_unwanted_tags_are_seen_and_not_held_out(parts: Split, fitted: Teaser) -
         assert as_counter(weights[row], fitted.tags_) == expected
 
 
-def test_popularity_is_never_pressed(parts: Split, fitted: Teaser) -> None:
-    for strength in (5, -5):
-        found = simulate(fitted, parts.test, n_tags=50, strength=strength, rng=0, draws=1)
-        pressed = {tag for user in found.presses[0] for tag in user}
-        assert pressed
-        assert POPULARITY not in pressed
-
-
 def test_tags_are_drawn_one_after_the_other_by_weight() -> None:
     weights = sp.csr_array(np.array([[5.0, 3.0, 0.0, 2.0]]))
     rng = np.random.default_rng(0)
@@ -124,15 +104,6 @@ def test_tags_are_drawn_one_after_the_other_by_weight() -> None:
         "13": 0.3 * 2 / 7 + 0.2 * 3 / 8,
     }.items():
         assert pairs[frozenset(pair)] / n == pytest.approx(share, abs=0.015)
-
-
-def test_everyone_presses_distinct_tags_of_their_own() -> None:
-    weights = sp.csr_array(np.array([[1.0, 0, 0, 4], [0, 0, 0, 0], [2, 2, 2, 2], [0, 1, 0, 0]]))
-    drawn = draw_presses(weights, TAGS, 2, -3, np.random.default_rng(1))
-    assert [len(user) for user in drawn] == [2, 0, 2, 1]
-    assert set(drawn[0]) == {TAGS[0], TAGS[3]}
-    assert dict(drawn[3]) == {TAGS[1]: -3}
-    assert {steps for user in drawn for steps in user.values()} == {-3}
 
 
 def test_the_first_tag_is_the_same_for_one_and_two_tags(parts: Split, fitted: Teaser) -> None:
@@ -183,11 +154,6 @@ def test_presses_against_follow_the_list_that_is_shown(parts: Split, fitted: Tea
         weights = unwanted_weights(fitted, tag_weights(fitted, parts.test), lists)
         rng = np.random.default_rng(4)
         assert found.presses[0] == draw_presses(weights, fitted.tags_, 1, -2, rng)
-
-
-def test_another_model_of_the_same_tags_gets_the_same_presses(parts: Split, fitted: Teaser) -> None:
-    other = Teaser(l2_weights=500.0, l2_encoder=1.0).fit(parts.training)
-    assert simulate(fitted, parts.test, rng=1).presses == simulate(other, parts.test, rng=1).presses
 
 
 def test_saying_what_one_wants_helps_and_more_helps_more(parts: Split, fitted: Teaser) -> None:
@@ -245,13 +211,6 @@ def test_only_fitted_models_with_tags_can_be_pressed(parts: Split) -> None:
         simulate(Teaser(), parts.test, rng=0)
     with pytest.raises(ParameterError, match="object has no tags to press"):
         simulate(cast(Any, object()), parts.test, rng=0)
-
-
-def test_the_average_keeps_the_users(parts: Split, fitted: Teaser) -> None:
-    one = evaluate(fitted, parts.test, training=parts.training)
-    twice = average([one, one])
-    assert twice.users == one.users
-    assert twice.summary() == one.summary()
 
 
 def test_tags_of_one_kind_can_be_pressed_alone(parts: Split, fitted: Teaser) -> None:

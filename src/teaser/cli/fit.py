@@ -133,8 +133,8 @@ def _say_alone(model: Teaser) -> None:
         return
     n_alone = without_neighbours(model.remainder_)
     if n_alone:
-        said = "without neighbours: nobody chose them with another, so viewed items add nothing"
-        out.print(f"{counted(n_alone, 'item')} {said}", highlight=False, soft_wrap=True)
+        text = "without neighbours: nobody chose them with another, so viewed items add nothing"
+        out.print(f"{counted(n_alone, 'item')} {text}", highlight=False, soft_wrap=True)
 
 
 def _check_limit(model: Teaser, data: Dataset, limit: int | None) -> None:

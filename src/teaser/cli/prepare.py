@@ -266,21 +266,21 @@ def _read_date(text: str | None) -> date | None:
         ) from None
 
 
-_OF_STRENGTH = ("strength", "counts", "time", "half_life")
-_OF_TABLES = ("rules", "positive", *_OF_STRENGTH, "user", "item", "items_id", "encoding")
-_OF_USERS = ("users", "users_id", "user_rules")
-_OF_FILES = ("delimiter", "encoding")
-_OF_ITEMS = ("items_columns", "long")
-_OF_CLUSTER = ("scheduler", "local_cluster")
+_STRENGTH_OPTIONS = ("strength", "counts", "time", "half_life")
+_TABLE_OPTIONS = ("rules", "positive", *_STRENGTH_OPTIONS, "user", "item", "items_id", "encoding")
+_USER_OPTIONS = ("users", "users_id", "user_rules")
+_FILE_OPTIONS = ("delimiter", "encoding")
+_ITEM_OPTIONS = ("items_columns", "long")
+_CLUSTER_OPTIONS = ("scheduler", "local_cluster")
 
 
 def _read_tables(
     interactions: str | Path, items: str | Path | None, request: PrepareRequest
 ) -> Dataset:
-    refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    of_files = ("columns", "users_columns", "delimiter", *_OF_ITEMS)
-    request.allow_only("tables", *_OF_TABLES, "negative", *_OF_USERS, *of_files)
-    options = request.given(*_OF_TABLES, "negative", *_OF_USERS)
+    refuse_unused("interactions that are not in partitions", **request.given(*_CLUSTER_OPTIONS))
+    file_options = ("columns", "users_columns", "delimiter", *_ITEM_OPTIONS)
+    request.allow_only("tables", *_TABLE_OPTIONS, "negative", *_USER_OPTIONS, *file_options)
+    options = request.given(*_TABLE_OPTIONS, "negative", *_USER_OPTIONS)
     rows, described, users = read_each(
         lambda: _read_file(interactions, "interactions", request, request.columns),
         lambda: _read_items(items, request),
@@ -297,8 +297,8 @@ def _read_tables(
 
 def _read_items(items: str | Path | None, request: PrepareRequest) -> Table | None:
     if items is None:
-        of_items = request.given("items_id", *_OF_ITEMS)
-        refuse_unused("interactions without a table of items", **of_items)
+        item_options = request.given("items_id", *_ITEM_OPTIONS)
+        refuse_unused("interactions without a table of items", **item_options)
         return None
     return _read_file(items, "items", request, request.items_columns, **request.given("long"))
 
@@ -308,7 +308,7 @@ def _read_file(
 ) -> Table:
     """Read a table; columns have names with commas between."""
     named = None if columns is None else columns.split(",")
-    options |= request.given(*_OF_FILES)
+    options |= request.given(*_FILE_OPTIONS)
     return read(Path(path), what=what, columns=named, **options)
 
 
@@ -316,20 +316,24 @@ def _read_partitions(
     interactions: str | Path, items: str | Path | None, request: PrepareRequest
 ) -> Dataset:
     request.allow_only(
-        "interactions in partitions", *_OF_TABLES, *_OF_ITEMS, "delimiter", *_OF_CLUSTER
+        "interactions in partitions",
+        *_TABLE_OPTIONS,
+        *_ITEM_OPTIONS,
+        "delimiter",
+        *_CLUSTER_OPTIONS,
     )
     described = _read_items(items, request)
     with reached(request.scheduler, request.local_cluster) as cluster:
         run = None if cluster is None else cluster.run
         return Dataset.from_partitions(
-            interactions, described, run=run, **request.given(*_OF_TABLES)
+            interactions, described, run=run, **request.given(*_TABLE_OPTIONS)
         )
 
 
 def _read_source(path: Path, request: PrepareRequest) -> Dataset:
     """Read a public data set; its user features are used only if --users source is given."""
-    refuse_unused("interactions that are not in partitions", **request.given(*_OF_CLUSTER))
-    taken = ("rules", "positive", "negative", *_OF_STRENGTH, "users", "user_rules")
+    refuse_unused("interactions that are not in partitions", **request.given(*_CLUSTER_OPTIONS))
+    taken = ("rules", "positive", "negative", *_STRENGTH_OPTIONS, "users", "user_rules")
     request.allow_only("a public data set", "source", "imdb", *taken)
     if path.is_file():
         raise ParameterError(

@@ -144,8 +144,8 @@ def _verdict(model: Path, entry: Entry) -> list[str]:
     """Return what was decided, and how to change it."""
     why = [f"  {reason}" for reason in entry.reasons]
     if entry.verdict == REFUSED:
-        said = f"Refused: the model in {model} stays. The candidate is number {entry.number}."
-        return [said, *why]
+        first = f"Refused: the model in {model} stays. The candidate is number {entry.number}."
+        return [first, *why]
     back = f"teaser models {model} lists the earlier ones, and --rollback brings one back."
     return [f"Model {entry.number} is in {model} ({entry.verdict}).", *why, back]
 

@@ -81,15 +81,15 @@ def say(
 
 
 def _remarks(reading: Reading) -> list[str]:
-    """Return what is to be said about a reading besides its wishes."""
-    said = []
+    """Return remarks on a reading besides its wishes."""
+    remarks = []
     if not reading.wishes:
-        said.append("Nothing to change was found in this request.")
+        remarks.append("Nothing to change was found in this request.")
     if reading.unknown:
-        said.append(f"Not understood: {', '.join(reading.unknown)}")
+        remarks.append(f"Not understood: {', '.join(reading.unknown)}")
     for one, other in reading.contradictions:
-        said.append(f"These cannot both be: {one} and {other}. Which is meant?")
-    return said
+        remarks.append(f"These cannot both be: {one} and {other}. Which is meant?")
+    return remarks
 
 
 def _day(text: str | None) -> date | None:

@@ -252,7 +252,7 @@ def _limits(model: Teaser, found: Check | None) -> Iterator[str]:
     n_unused, n_bare, n_both = (int(which.sum()) for which in (unused, bare, bare & unused))
     only_tags = " Only their tags can recommend them." if n_unused else ""
     hardly = f" Nobody chose {n_both:,} of them, which are hardly ever recommended."
-    said = [
+    limits = [
         f"Items that nobody chose: {n_unused:,} of {len(unused):,}.{only_tags}",
         f"Items without a tag: {n_bare:,}.{hardly if n_both else ''}",
         "Users without history get general appeal: much the same list for everybody.",
@@ -261,12 +261,12 @@ def _limits(model: Teaser, found: Check | None) -> Iterator[str]:
     if model.remainder is not None and model.remainder.neighbours:
         n_alone = without_neighbours(model.remainder_)
         more = " What was viewed adds nothing to them." if n_alone else ""
-        said.append(f"Items without neighbours in what people chose: {n_alone:,}.{more}")
+        limits.append(f"Items without neighbours in what people chose: {n_alone:,}.{more}")
     if not model.converged_:
-        said.append("The solver did not converge: raise max_iter.")
+        limits.append("The solver did not converge: raise max_iter.")
     if model.recipe_ is None or not model.recipe_.tried:
-        said.append("Its accuracy was not measured when it was fitted.")
-    yield from _bullets(said)
+        limits.append("Its accuracy was not measured when it was fitted.")
+    yield from _bullets(limits)
     yield ""
     if found is None:
         yield "`teaser check MODEL DATA` looks at the reasons too."

@@ -106,14 +106,14 @@ class Check:
 
     def lines(self) -> list[str]:
         """Return what was found as sentences, each with its advice where there is any."""
-        return [*self._lines_of_lists(), *self._lines_of_tags(), *self._lines_of_stability()]
+        return [*self._list_lines(), *self._tag_lines(), *self._stability_lines()]
 
     def _repr_html_(self) -> str:
         return draw_check(self.parts, lines=self.lines(), n_users=self.n_users, top=SHOWN)
 
-    def _lines_of_lists(self) -> Iterator[str]:
-        said = _listed({name: share for name, share in self.parts.items() if share > 0})
-        yield f"Parts of the top-{SHOWN} scores of {self.n_users:,} people: {said}."
+    def _list_lines(self) -> Iterator[str]:
+        shares = _listed({name: share for name, share in self.parts.items() if share > 0})
+        yield f"Parts of the top-{SHOWN} scores of {self.n_users:,} people: {shares}."
         general = self.parts.get("general", 0.0) + self.parts.get("popularity", 0.0)
         if general > MOSTLY_GENERAL:
             yield (
@@ -128,7 +128,7 @@ class Check:
         if self.bare_items > MANY:
             yield "  Add a column that all items have, or fit with discovered tags."
 
-    def _lines_of_tags(self) -> Iterator[str]:
+    def _tag_lines(self) -> Iterator[str]:
         if self.silent:
             yield f"Features that say next to nothing: {_few(self.silent)}."
             yield "  Leave these columns out, or cut their values so that they tell items apart."
@@ -138,12 +138,12 @@ class Check:
         if self.near_equal:
             pairs = tuple(f"{a} and {b}" for a, b in self.near_equal)
             yield f"Tags on nearly the same items: {_few(pairs)}."
-            yield "  They are told as one reason. If both mean the same, leave one out."
+            yield "  They are shown as one reason. If both mean the same, leave one out."
         if self.lonely_tags:
             yield f"Tags on one item: {_few(self.lonely_tags)}."
             yield "  Nothing can be learned from other items: raise min_items."
 
-    def _lines_of_stability(self) -> Iterator[str]:
+    def _stability_lines(self) -> Iterator[str]:
         found = self.stability
         if found is None:
             yield "Stability was not measured."
@@ -239,7 +239,7 @@ def _read_lists(
 ) -> tuple[dict[str, float], dict[str, float], float]:
     """Return how often each feature is the first reason, feature shares, entries without."""
     first: Counter[str] = Counter()
-    said: defaultdict[str, float] = defaultdict(float)
+    sizes: defaultdict[str, float] = defaultdict(float)
     known = about if model.user_tags_ else None
     states = model.user_states(model.check_histories(rows), about=known)
     for state, places in zip(states, lists.tolist(), strict=True):
@@ -250,11 +250,11 @@ def _read_lists(
             shown = main_reasons(parts.reasons(min_share=MIN_SHARE))
             first[_feature(shown[0]) if shown else _NONE] += 1
             for position, part in zip(parts.positions.tolist(), parts.parts, strict=True):
-                said[parts.tags[position].feature] += abs(float(part))
+                sizes[parts.tags[position].feature] += abs(float(part))
             if parts.viewed is not None:
-                said[_VIEWED] += float(np.abs(parts.viewed.parts).sum())
-    said.pop(POPULARITY.feature, None)
-    return _shares(first), _shares(said), first[_NONE] / max(1, first.total())
+                sizes[_VIEWED] += float(np.abs(parts.viewed.parts).sum())
+    sizes.pop(POPULARITY.feature, None)
+    return _shares(first), _shares(sizes), first[_NONE] / max(1, first.total())
 
 
 def _feature(reason: Any) -> str:

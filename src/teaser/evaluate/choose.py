@@ -275,7 +275,7 @@ def make_plan(
     elif name == "paper":
         chosen, why = name, "The paper's model was asked for."
     elif isinstance(dataset.X, Interactions):
-        chosen = name if name != AUTO else _default_of_partitions(dataset, mean_count, given)
+        chosen = name if name != AUTO else _partitions_default(dataset, mean_count, given)
         why = f"Interactions in partitions cannot be split; using {chosen!r}."
     else:
         able = int((np.diff(dataset.X.indptr) >= MIN_INTERACTIONS).sum())
@@ -309,7 +309,7 @@ def _check_given(dataset: Dataset, name: str, given: dict[str, Any]) -> None:
     Teaser(**given).estimate(dataset)  # refuses bad parameters
 
 
-def _default_of_partitions(dataset: Dataset, mean_count: float, given: dict[str, Any]) -> str:
+def _partitions_default(dataset: Dataset, mean_count: float, given: dict[str, Any]) -> str:
     """Return the first default that fits into the memory, or the last."""
     for name in PARTITIONS_DEFAULT:
         if _shortage(dataset, default_parameters(name, mean_count, given)) is None:

@@ -145,7 +145,7 @@ def tag_weights(model: TaggedModel, fold: Fold, among: str = "all") -> sp.csr_ar
 
 def has_tags(model: TaggedModel, among: str) -> bool:
     """Whether a model has tags of a kind that can be pressed."""
-    return bool(_of_kind(model, among).any())
+    return bool(_pressable(model, among).any())
 
 
 def unwanted_weights(
@@ -226,12 +226,12 @@ def _counts(rows: sp.csr_array, model: TaggedModel, among: str) -> sp.csr_array:
     """
     carried = sp.csr_array(model.decoder_, copy=True)
     # A learned weight counts as one, as does an interaction of any strength.
-    is_tag = _of_kind(model, among)[carried.indices]
+    is_tag = _pressable(model, among)[carried.indices]
     carried.data = ((carried.data != 0) & is_tag).astype(np.float64)
     return _tidy((rows != 0).astype(np.float64) @ carried)
 
 
-def _of_kind(model: TaggedModel, among: str) -> Array:
+def _pressable(model: TaggedModel, among: str) -> Array:
     """Return which columns are tags of a kind (tags)."""
     table = model.tag_table_
     is_tag = np.arange(len(table.tags)) < table.n_personal

@@ -96,8 +96,8 @@ class ListContract:
         assert found[0].item_id == "i9"
         assert any(r.boost == 0.25 for r in found)
         for r in found:
-            told = sum(x.contribution for x in r.reasons if isinstance(x, BoostReason))
-            assert r.boost == 0 or not r.reasons or told != 0
+            boosted = sum(x.contribution for x in r.reasons if isinstance(x, BoostReason))
+            assert r.boost == 0 or not r.reasons or boosted != 0
             if not hasattr(r, "cover"):
                 assert r.score == pytest.approx(plain[r.item_id].score + r.boost)
 
@@ -378,16 +378,16 @@ class TaggedModelContract(ModelContract):
 
     def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
         for item in ("i2", "i9", "i20"):
-            said = fitted.explain(item, ["i1", "i5"], {"town=Ghent": 1})
-            covered = said.cover.explained if hasattr(said, "cover") else said.score
-            parts = said.general + sum(said.tags.values()) + sum(said.viewed.values())
+            found = fitted.explain(item, ["i1", "i5"], {"town=Ghent": 1})
+            covered = found.cover.explained if hasattr(found, "cover") else found.score
+            parts = found.general + sum(found.tags.values()) + sum(found.viewed.values())
             assert parts == pytest.approx(covered, rel=1e-9)
-            shares = [said.general_share, *(r.share for r in said.reasons)]
+            shares = [found.general_share, *(r.share for r in found.reasons)]
             # Near-equal tags are one reason, in which what they add and take may cancel.
-            is_merged = any(len(getattr(r, "tags", ())) > 1 for r in said.reasons)
+            is_merged = any(len(getattr(r, "tags", ())) > 1 for r in found.reasons)
             assert sum(map(abs, shares)) == pytest.approx(1.0) or is_merged
             assert sum(map(abs, shares)) <= 1 + 1e-9
-            assert sum(shares) == pytest.approx(covered / said.total)
+            assert sum(shares) == pytest.approx(covered / found.total)
 
     def test_the_parts_of_a_difference_sum_to_it(self, fitted: Any) -> None:
         asked = (["i1", "i5"], {"town=Ghent": 1})
@@ -400,14 +400,14 @@ class TaggedModelContract(ModelContract):
 
     def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
         D = fitted.decoder_.toarray()
-        told = 0
+        n_reasons = 0
         for r in fitted.recommend(["i1", "i5"], k=5):
             row = D[fitted.items_.index_of(r.item_id)]
             reasons = [reason for reason in r.reasons if hasattr(reason, "tag")]
-            told += len(reasons)
+            n_reasons += len(reasons)
             assert all(row[fitted.tags_.index(reason.tag)] > 0 for reason in reasons)
             assert all(reason.tag != GENERAL for reason in reasons)
-        assert told > 0
+        assert n_reasons > 0
 
     def test_the_parts_of_scores_sum_to_them(self, fitted: Any) -> None:
         X, history = _row(1, 5), ["i1", "i5"]
@@ -417,12 +417,12 @@ class TaggedModelContract(ModelContract):
         assert_allclose(few.parts[:, :, :2], every.parts[:, :, [4, 2]])
         assert few.listed.tolist() == [[True, True, False]]
         for n, item in enumerate(("i4", "i2")):
-            said = fitted.explain(item, history)
-            covered = said.cover.explained if hasattr(said, "cover") else said.score
+            found = fitted.explain(item, history)
+            covered = found.cover.explained if hasattr(found, "cover") else found.score
             assert few.scores[0, n] == pytest.approx(covered, rel=1e-9)
-            assert few["general"][0, n] == pytest.approx(said.general, rel=1e-9, abs=1e-12)
+            assert few["general"][0, n] == pytest.approx(found.general, rel=1e-9, abs=1e-12)
             by_tags = few["declared"] + few["discovered"] + few["popularity"]
-            assert by_tags[0, n] == pytest.approx(sum(said.tags.values()), rel=1e-9, abs=1e-12)
+            assert by_tags[0, n] == pytest.approx(sum(found.tags.values()), rel=1e-9, abs=1e-12)
         shares = fitted.list_shares(X, places)
         assert sum(shares.values()) == pytest.approx(1.0)
 

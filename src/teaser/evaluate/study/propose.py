@@ -235,8 +235,8 @@ def _teaser(dataset: Dataset, name: str, grid: dict[str, list[Any]]) -> tuple[st
             entry: values if entry == "remainder.l2" else [values[len(values) // 2]]
             for entry, values in grid.items()
         }
-        said = f"# One encoder: a fit is expected to take {expected.seconds:.0f} s.\n"
-        return said + _model(name, "Teaser", fixed, shorter), False
+        comment = f"# One encoder: a fit is expected to take {expected.seconds:.0f} s.\n"
+        return comment + _model(name, "Teaser", fixed, shorter), False
     last = "# Penalties of the remainder last: the encoder is found once for all of them.\n"
     return (last if "remainder.l2" in grid else "") + _model(name, "Teaser", fixed, grid), False
 
