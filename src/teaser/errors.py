@@ -56,16 +56,12 @@ Errors about one name or limit carry it as an attribute, and make their message 
 
 import inspect
 from collections.abc import Iterable
-from difflib import get_close_matches
-from heapq import nlargest
+
+from rapidfuzz import fuzz, process
 
 # The letters of a name that a message repeats, and those that are compared with known names.
 MOST_LETTERS = 80
 _COMPARED_LETTERS = 64
-# The most names whose letters are counted, and the most that difflib compares.
-_MANY, _FEW = 500, 30
-# How much of a beginning or end very many names must share, until they are not too many.
-_END_LETTERS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 64)
 
 
 class TeaserError(Exception):
@@ -488,35 +484,12 @@ def closest(name: str, known: Iterable[str], *, n: int = 3) -> str:
 
 
 def closest_names(name: str, known: Iterable[str], *, n: int = 3) -> tuple[str, ...]:
-    """Return the known names that resemble `name` most, the best first.
-
-    Only few names are compared with difflib, by their first letters, however many and long they
-    are: among very many those with the same beginning or end, then those that share most pairs of
-    letters.
-    """
-    short, names = name[:_COMPARED_LETTERS], list(known)
-    if len(names) > _MANY:
-        starting, ending = names, names
-        for n_letters in _END_LETTERS:
-            start, end = name[:n_letters], name[-n_letters:]
-            if len(starting) > _MANY:
-                starting = [x for x in starting if x.startswith(start)] or starting[:_MANY]
-            if len(ending) > _MANY:
-                ending = [x for x in ending if x.endswith(end)] or ending[:_MANY]
-        names = list(dict.fromkeys([*starting[:_MANY], *ending[:_MANY]]))
-    pairs = _pairs(short)
-    few = nlargest(_FEW, names, key=lambda each: len(pairs & _pairs(each)))
-    by_start: dict[str, list[str]] = {}
-    for each in few:
-        by_start.setdefault(each[:_COMPARED_LETTERS], []).append(each)
-    found = get_close_matches(short, list(by_start), n=n, cutoff=0.5)
-    return tuple([each for start in found for each in by_start[start]][:n])
-
-
-def _pairs(name: str) -> set[str]:
-    """Return the letters of a name and its pairs of neighbouring letters."""
+    """Return the known names that resemble `name` most, the best first, by their first letters."""
+    names = list(known)
+    starts = [each[:_COMPARED_LETTERS] for each in names]
     short = name[:_COMPARED_LETTERS]
-    return {*short, *map(str.__add__, short, short[1:])}
+    found = process.extract(short, starts, scorer=fuzz.ratio, limit=n, score_cutoff=50)
+    return tuple(names[place] for _, _, place in found)
 
 
 def _short_value(value: object) -> object:

@@ -10,7 +10,6 @@ from teaser import Dataset, Teaser
 from teaser.errors import ParameterError
 from teaser.extensions import Weights
 from teaser.model import _inverse as inverse
-from teaser.model.baselines import ease
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.edlae import EDLAE
 from teaser.model.extensions import remainder
@@ -94,26 +93,6 @@ def test_one_inverse_serves_all_penalties_on_the_encoder(
     assert inverted == [25.0, 45.0]
 
 
-def test_ease_of_the_same_ridge_needs_no_inverse_of_its_own(
-    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fits = SharedFits(dataset)
-    fits.fit(Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0)))
-    wanted = EASE(l2_weights=25.0).fit(dataset)
-    with monkeypatch.context() as patch:
-        patch.setattr(ease, "invert", lambda _: pytest.fail("an inverse was made again"))
-        found = fits.fit_ease(25.0)
-    other = fits.fit_ease(30.0)
-    fits.fit(
-        Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0), content_weight=9.0)
-    )
-    plain = fits.fit_ease(25.0)
-    another = EASE(l2_weights=30.0).fit(dataset)
-    for model, expected in ((found, wanted), (plain, wanted), (other, another)):
-        assert isinstance(model, EASE)
-        assert_allclose(model.weights_, expected.weights_, atol=1e-6)
-
-
 def test_a_system_without_a_remainder_is_not_taken_for_one_with(dataset: Dataset) -> None:
     fits = SharedFits(dataset)
     for k in (None, Remainder(neighbours=None, l2=20.0), None):
@@ -172,10 +151,3 @@ def test_an_inverse_with_weights_is_shared_where_both_penalties_are_the_same(
             assert isinstance(found, Teaser)
             assert_allclose(found.encoder_, alone.encoder_, atol=1e-5)
         assert len(inverted) == n
-    # Not that of EASE without weights.
-    wanted = EASE(l2_weights=25.0).fit(dataset)
-    plain = fits.fit_ease(25.0)
-    assert isinstance(plain, EASE)
-    assert_allclose(plain.weights_, wanted.weights_, atol=1e-6)
-    weighted = fits.fit_ease(25.0, Weights())
-    assert weighted.parameters()["weights"] == Weights()

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder
 
 import teaser
-from teaser import Category, Dataset, Tag, Teaser, artifact
+from teaser import Category, Dataset, Tag, Teaser
 from teaser.data.split import split
-from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError, UnknownTagError
+from teaser.errors import NotFittedError, ParameterError, UnknownTagError
 from teaser.evaluate.protocol import evaluate
 from teaser.model.gram import DenseGram
 from teaser.model.solve import System, Tolerance
@@ -88,12 +88,6 @@ def test_parameters_are_checked_at_fit_and_not_before(
         model.fit(dataset)
     with pytest.raises(ParameterError, match=next(iter(bad))):
         model.estimate(dataset)
-
-
-def test_a_feature_named_popularity_is_refused(tables: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    clash = Dataset.from_tables(*tables, rules=[Category("town", feature="popularity")])
-    with pytest.raises(RuleError, match="another feature name"):
-        Teaser().fit(clash)
 
 
 def test_origins_sum_to_the_raw_score(model: Teaser) -> None:
@@ -203,17 +197,6 @@ class TestNewIds:
         with pytest.raises(teaser.TeaserError, match="named twice"):
             numbered.add_items({3005: ["type=film"], "3005": ["type=film"]})
 
-    @pytest.mark.parametrize("tags", ["type=film", None, 3])
-    def test_tags_are_a_list(self, numbered: Teaser, tags: Any) -> None:
-        with pytest.raises(ParameterError, match="needs a list of tags"):
-            numbered.add_items({3005: tags})
-
-    def test_tags_that_are_new_are_named(
-        self, numbered: Teaser, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        numbered.add_items(pl.DataFrame({"item_id": [3001], "type": ["opera"]}))
-        assert "1 tags of the new items are new to the model: type=opera" in caplog.text
-
 
 class TestFailedFits:
     def test_a_first_one_leaves_nothing(self, dataset: Dataset) -> None:
@@ -231,12 +214,6 @@ class TestFailedFits:
             model.fit(dataset)
         assert model.recommend(["i1"]) == before
 
-    @pytest.mark.parametrize("thing", [None, 5, "data", pl.DataFrame({"a": [1]})])
-    def test_only_a_data_set_can_be_learned_from(self, thing: Any) -> None:
-        for ask in (Teaser().fit, Teaser().estimate):
-            with pytest.raises(ParameterError, match=r"fitted to a Dataset, found a"):
-                ask(thing)
-
 
 class TestFile:
     def test_the_encoder_is_mapped_and_not_copied(self, model: Teaser, tmp_path: Path) -> None:
@@ -248,55 +225,6 @@ class TestFile:
         assert isinstance(base, np.memmap)
         assert not encoder.flags.writeable
         assert_array_equal(encoder, model.encoder_)
-
-    def test_a_model_fitted_with_a_given_gram_is_saved(
-        self, dataset: Dataset, tmp_path: Path
-    ) -> None:
-        model = Teaser(
-            gram=gram_of(dataset), rng=np.random.default_rng(3), l2_weights=np.float64(5)
-        ).fit(dataset)
-        model.save(tmp_path / "m")
-        assert teaser.load(tmp_path / "m").recommend(["i1"]) == model.recommend(["i1"])
-
-    def test_a_data_set_is_no_model(self, dataset: Dataset, tmp_path: Path) -> None:
-        dataset.save(tmp_path / "d")
-        with pytest.raises(ArtifactError, match="holds a data set, not a model"):
-            teaser.load(tmp_path / "d")
-
-    @pytest.mark.parametrize("damage", ["cut", "edit", "remove", "manifest"])
-    def test_damage_is_noticed(self, model: Teaser, tmp_path: Path, damage: str) -> None:
-        model.save(tmp_path / "m")
-        arrays = next((tmp_path / "m").glob("arrays-*"))
-        raw = bytearray(arrays.read_bytes())
-        if damage == "cut":
-            arrays.write_bytes(raw[:-8])
-        elif damage == "edit":
-            raw[-3] ^= 1
-            arrays.write_bytes(raw)
-        elif damage == "remove":
-            arrays.unlink()
-        else:
-            manifest = tmp_path / "m" / "manifest.json"
-            manifest.write_text(
-                manifest.read_text().replace('"l2_weights": 5.0', '"l2_weights": 6.0')
-            )
-        with pytest.raises(ArtifactError, match=r"bytes|was changed|is missing"):
-            teaser.load(tmp_path / "m")
-
-
-def test_a_file_whose_parts_do_not_fit_is_refused(model: Teaser, tmp_path: Path) -> None:
-    model.save(tmp_path / "m")
-    content = artifact.read(tmp_path / "m")
-    for name, wrong in (
-        ("encoder", model.encoder_[:, :-1]),
-        ("popularity", model.popularity_[:-1]),
-    ):
-        artifact.write(
-            tmp_path / "m", kind=content.kind, settings=content.settings,
-            arrays={**content.arrays, name: wrong}, tables=content.tables,
-        )  # fmt: skip
-        with pytest.raises(ArtifactError, match="does not hold a whole Teaser"):
-            teaser.load(tmp_path / "m")
 
 
 @pytest.mark.parametrize(

@@ -46,11 +46,8 @@ from teaser.parameters import Parametrised, check_k
 from teaser.recommend import Recommendation, RecommendationBatch, Recommendations
 
 M = TypeVar("M")
-
-
+Array = NDArray[Any]
 _kinds: dict[str, type[Any]] = {}
-
-
 # Every kind of model that is defined in this process, by its name; it cannot be written to.
 KINDS: Mapping[str, type[Any]] = MappingProxyType(_kinds)
 
@@ -143,9 +140,6 @@ def load(folder: str | Path, kind: type[Any] = object) -> Any:
 
 def _place_of(model: type[Any]) -> str:
     return f"{model.__module__}.{model.__qualname__}"
-
-
-Array = NDArray[Any]
 
 
 class Model(Parametrised, ABC):

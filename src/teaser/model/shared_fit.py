@@ -7,14 +7,11 @@ import numpy as np
 
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
-from teaser.model._arrays import to_host
 from teaser.model.base import KINDS, Model
-from teaser.model.baselines.ease import EASE
 from teaser.model.build import dense_gram
 from teaser.model.estimate import choose_gram
 from teaser.model.extensions.discovered import Discovered, discover, expected_groups
 from teaser.model.extensions.groups import Groups
-from teaser.model.extensions.remainder import Inverse
 from teaser.model.extensions.weights import Weights
 from teaser.model.gram import DenseGram, Gram
 from teaser.model.solve import System
@@ -50,16 +47,6 @@ class SharedFits:
         if model.gram == "auto":
             model.gram = self._gram(model.dtype, getattr(model, "weights", None))
         return model.fit(self.training)
-
-    def fit_ease(self, ridge: float, weights: Weights | None = None) -> Model:
-        """Return EASE of a penalty, from the shared inverse if that has the same ridge."""
-        for (content_weight, dtype, weighted, *_), system in self._systems.items():
-            # With a content weight, the inverse is of X'X + delta S S' and not that of EASE.
-            is_plain = not content_weight and weighted is None and weights is None
-            if isinstance(system, Inverse) and is_plain and system.ridge[0] == ridge:
-                model = EASE(l2_weights=ridge, dtype=dtype)
-                return model.fit(self.training, inverse=to_host(system.inverse))
-        return self.fit(EASE(l2_weights=ridge, weights=weights))
 
     def clear(self) -> None:
         """Free what is shared."""

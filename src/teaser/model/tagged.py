@@ -68,12 +68,8 @@ from teaser.recommend import Recommendation, RecommendationBatch, Recommendation
 from teaser.transparency import DataSources, Transparency
 
 Array = NDArray[Any]
-
-
 # Users whose lists are split into parts at a time.
 _BATCH = 512
-
-
 # From so many users on, what they viewed is summed by one product.
 _MANY_USERS = 32
 

@@ -13,9 +13,8 @@ from teaser.data.dataset import Dataset
 from teaser.data.metadata import UserFeatures
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
-from teaser.model._arrays import to_host
+from teaser.model._arrays import blocks, to_host
 from teaser.model.build import build_gram
-from teaser.model.encoder import EncoderModel
 from teaser.model.estimate import Estimate, FitSize, estimate, explained_memory_error, pair_count
 from teaser.model.extensions.decoder import (
     LearnedDecoder,
@@ -51,10 +50,12 @@ from teaser.model.extensions.remainder import (
     unpack_remainder,
 )
 from teaser.model.extensions.sparse import (
+    Encoder,
     SparseEncoder,
     pack_encoder,
     refit_support,
     sparsify,
+    sum_rows,
     unpack_encoder,
 )
 from teaser.model.extensions.user_features import (
@@ -67,7 +68,7 @@ from teaser.model.extensions.user_features import (
     unpack_user_rows,
 )
 from teaser.model.extensions.weights import PLAIN, Weights
-from teaser.model.gpu import check_device
+from teaser.model.gpu import DeviceScorer, check_device, cupy
 from teaser.model.gram import Gram, nearest, row_weights
 from teaser.model.partitioned import estimate_partitions
 from teaser.model.recipe import Recipe
@@ -85,12 +86,16 @@ from teaser.model.solve import (
     solver_bar,
 )
 from teaser.model.tables import Packed, check_tagged, decoder, popularity
+from teaser.model.tagged import TaggedModel
 from teaser.parameters import check_flag, options_of
 
 Array = NDArray[Any]
 
+# Moving fewer users than this to a GPU takes longer than scoring them.
+_GPU_BATCH = 32
 
-class Teaser(EncoderModel):
+
+class Teaser(TaggedModel):
     """Transparent & Explainable Aspect Space Embedding Recommender.
 
     One learned matrix, the encoder E, turns a history of items into affinities with tags; an
@@ -182,11 +187,15 @@ class Teaser(EncoderModel):
     Interactive Recommendation.
     """
 
+    encoder_: Encoder
+    groups_: Groups | None = None
     iterations_: int
     residual_: float
     converged_: bool
     recipe_: Recipe | None = None
     dataset_path_: str | None = None
+
+    _on_device: tuple[Encoder, sp.csr_array, DeviceScorer] | None = None
 
     def __init__(
         self,
@@ -373,6 +382,62 @@ class Teaser(EncoderModel):
             return found
         pairs = pair_count(dataset.X)
         return estimate_neighbours(found, dataset.n_items, self.dtype, self.remainder, pairs=pairs)
+
+    def encode(self, rows: sp.csr_array) -> Array:
+        """Return p, the encoder rows of each history summed (users x tags), in double precision.
+
+        Items that were added after the fit have no row, and add nothing.
+        """
+        if self.device == "cuda" and rows.shape[0] >= _GPU_BATCH:
+            return self._scorer().encode(rows)
+        return sum_rows(self.encoder_, rows)
+
+    def decode(self, affinities: Array) -> Array:
+        """Return the score of every item for affinities with tags (users x items)."""
+        if self.device == "cuda" and len(affinities) >= _GPU_BATCH:
+            return self._scorer().decode(affinities)
+        return super().decode(affinities)
+
+    def decode_viewed(self, rows: sp.csr_array) -> Array:
+        """Return what histories add to every item by the remainder (users x items), unweighted."""
+        if self.device == "cuda" and rows.shape[0] >= _GPU_BATCH and self.remainder_ is not None:
+            return self._scorer().decode_viewed(rows)
+        return super().decode_viewed(rows)
+
+    def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
+        """Return what each item of a history adds to p.c, x_i E_i.c, for a direction c."""
+        out = np.zeros(len(positions))
+        # Items added after the fit have no row.
+        known = positions < self.encoder_.shape[0]
+        rows = self.encoder_[positions[known]].astype(np.float64)
+        out[known] = strengths[known] * (rows @ direction)
+        return out
+
+    def mean_raw(self, dataset: Dataset, sample: Array) -> Array:
+        """Return the mean raw tag scores of the training users (tags): mean row of X, times E."""
+        X = dataset.X
+        if isinstance(X, Interactions):
+            return super().mean_raw(dataset, sample)
+        mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / max(1, X.shape[0])
+        E, found = self.encoder_, np.zeros(self.encoder_.shape[1])
+        if self.device == "cuda":
+            found = self._scorer().weighted_sum(mean)
+        else:
+            for rows in [slice(None)] if sp.issparse(E) else blocks(E):
+                found += E[rows].astype(np.float64).T @ mean[rows]
+        if self.user_rows_ is not None and dataset.Q is not None:
+            found = found + self.user_rows_.mean(dataset.Q, np.diff(X.indptr))
+        return found
+
+    def _scorer(self) -> DeviceScorer:
+        """Return encoder and decoder on the GPU, moved there once."""
+        kept = self._on_device
+        # A fit replaces both arrays and `add_items` the decoder, so identity is enough.
+        if kept is None or kept[0] is not self.encoder_ or kept[1] is not self.decoder_:
+            like = cupy().zeros(1, dtype=self.encoder_.dtype)
+            scorer = DeviceScorer(self.encoder_, self.decoder_, self.remainder_, like=like)
+            kept = self._on_device = (self.encoder_, self.decoder_, scorer)
+        return kept[2]
 
     def describe(self) -> dict[str, Any]:
         """Return what the model holds as plain values, for programs."""

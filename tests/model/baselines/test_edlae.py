@@ -100,30 +100,6 @@ def test_the_objective_is_that_of_the_definition_and_falls(seed: int, rank: int)
     assert found.converged
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_nothing_near_is_better(seed: int) -> None:
-    X, _ = random_problem(seed)
-    G = X.T @ X
-    penalty = np.full(len(G), 3.0)
-    found = run(G, penalty, 3, tol=1e-14, max_iter=20_000)
-    E, D = found.encoder, found.decoder
-    R = (G + np.diag(penalty)) @ without_diagonal(E @ D.T) - G
-    scale = np.linalg.norm(without_diagonal(G) @ D)
-    assert np.linalg.norm(without_diagonal(R) @ D) < 2e-4 * scale
-    assert np.linalg.norm(without_diagonal(R).T @ E) < 2e-4 * np.linalg.norm(
-        without_diagonal(G) @ E
-    )
-
-
-def test_it_is_better_than_the_closed_form_cut_to_its_rank() -> None:
-    X, _ = random_problem(1, awkward=False)
-    G = X.T @ X
-    penalty = np.full(len(G), 2.0)
-    U, s, Vt = np.linalg.svd(closed_form(G, penalty))
-    cut = (U[:, :4] * s[:4]) @ Vt[:4]
-    assert run(G, penalty, 4).objective[-1] < objective(X, penalty, cut)
-
-
 def test_the_rank_is_the_number_of_tags_and_popularity(dataset: Dataset) -> None:
     model = EDLAE(l2_weights=5.0, tol=1e-2).fit(dataset)
     assert model.encoder_.shape == model.decoder_.shape == (40, dataset.n_tags + 1)
@@ -164,15 +140,6 @@ def test_stopping_early_is_said_at_the_callers_line(dataset: Dataset) -> None:
         model = EDLAE(l2_weights=5.0, rank=3, tol=1e-5, max_iter=2).fit(dataset)
     assert caught[0].filename == __file__
     assert not model.converged_
-
-
-def test_more_columns_than_the_data_hold_do_no_harm() -> None:
-    X = np.zeros((30, 12))
-    X[:, :3] = np.random.default_rng(0).random((30, 3)) < 0.5
-    G = X.T @ X
-    found = run(G, np.full(12, 1.0), 8)
-    M = without_diagonal(found.encoder @ found.decoder.T)
-    assert_allclose(M, closed_form(G, np.full(12, 1.0)), atol=1e-4)
 
 
 def test_parameters_are_checked_at_fit_and_not_before(dataset: Dataset) -> None:

@@ -19,7 +19,6 @@ from teaser.explain import ViewedReason
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.model.extensions import remainder
 from teaser.model.extensions.user_features import match_encoder
-from teaser.model.gram import DenseGram
 from teaser.model.shared_fit import SharedFits
 from teaser.testing import TaggedModelContract
 
@@ -269,12 +268,6 @@ class TestSharedSystem:
             assert_allclose(found.encoder_, alone.encoder_, atol=1e-8)
             assert_allclose(found.remainder_.toarray(), alone.remainder_.toarray(), atol=1e-8)
 
-    def test_a_given_gram_changes_nothing(self, strong: Dataset) -> None:
-        how: dict[str, Any] = {"remainder": NEAR, "user_features": False, **EXACT}
-        gram = DenseGram.from_interactions(strong.X, np.dtype("float64"))
-        found, wanted = Teaser(gram=gram, **how).fit(strong), Teaser(**how).fit(strong)
-        assert_allclose(found.remainder_.toarray(), wanted.remainder_.toarray(), atol=1e-9)
-
 
 def test_partitions_have_neighbours_too(tmp_path: Any) -> None:
     interactions, items = small_tables()
@@ -306,14 +299,6 @@ def test_neighbours_that_do_not_fit_are_refused(
         Teaser(remainder=NEAR).fit(strong)
 
 
-def test_a_second_fit_without_a_remainder_forgets_it(strong: Dataset) -> None:
-    model = Teaser(remainder=NEAR, tol=1e-3).fit(strong)
-    assert model.has_remainder
-    model.remainder = None
-    assert not model.fit(strong).has_remainder
-    assert_array_equal(model.encoder_, Teaser(tol=1e-3).fit(strong).encoder_)
-
-
 A, B, C = (Tag("f", name) for name in "abc")
 
 
@@ -326,13 +311,3 @@ def test_rows_and_columns_are_matched_by_name() -> None:
     )
     assert_array_equal(found, [[0, 5, 4], [0, 0, 0], [0, 1, 0]])
     assert_array_equal(E, np.arange(6.0).reshape(3, 2))
-
-
-def test_what_is_the_same_is_not_copied() -> None:
-    names, tags = ["x", "y", "z"], [A, B]
-    assert match_encoder(E, items=names, tags=tags, new_items=names, new_tags=tags) is E
-
-
-def test_what_has_nothing_in_common_begins_at_zero() -> None:
-    found = match_encoder(E, items=["x", "y", "z"], tags=[A, B], new_items=["n"], new_tags=[C])
-    assert_array_equal(found, [[0]])

@@ -3,7 +3,6 @@
 import logging
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,9 @@ from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
 from teaser.model.extensions import decoder as decoder
 from teaser.model.extensions.decoder import (
     learn_decoder,
-    tag_means,
     update_decoder,
-    with_tag_means,
 )
-from teaser.model.gram import ContentGram, DenseGram, SparseGram
+from teaser.model.gram import DenseGram, SparseGram
 from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract
@@ -112,17 +109,6 @@ def test_small_batches_give_the_same_weights(monkeypatch: pytest.MonkeyPatch) ->
     assert_allclose(parts.data, whole.data, rtol=1e-12)
 
 
-def test_content_counts_for_the_weights_too() -> None:
-    X, D = random_problem(2, awkward=False)
-    E = np.random.default_rng(2).normal(size=D.shape)
-    gram = ContentGram(DenseGram(X.T @ X), sp.csr_array(D), 0.5)
-    found = update_decoder(
-        System.build(gram, sp.csr_array(D), **SEED), E, sp.csr_array(D), l1=L1, l2_decoder=LD
-    )
-    stacked = np.vstack([X, np.sqrt(0.5) * D.T])
-    assert_allclose(found.toarray(), exact_weights(stacked, E, D), atol=1e-8)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_no_half_step_raises_the_objective_and_the_encoder_is_the_last_weights(seed: int) -> None:
     X, S = random_problem(seed, awkward=False)
@@ -150,24 +136,6 @@ def test_no_half_step_raises_the_objective_and_the_encoder_is_the_last_weights(s
     assert_allclose(solution.encoder, exact_encoder(G, weights.toarray(), L1, L2), atol=1e-8)
 
 
-def test_later_rounds_begin_where_the_last_one_ended() -> None:
-    X, S = random_problem(3)
-    starts: list[Array | None] = []
-    ends: list[Solution] = []
-
-    def solve(system: System, start: Array | None) -> Solution:
-        starts.append(start)
-        ends.append(solve_exactly(system, start))
-        return ends[-1]
-
-    settings: Any = {"l1": L1, "options": LearnedDecoder(l2=LD, rounds=2), "solve": solve}
-    given = np.ones_like(S)
-    found, _, _ = learn_decoder(build(X.T @ X, S), sp.csr_array(S), start=given, **settings)
-    assert starts[0] is given
-    assert [id(start) for start in starts[1:]] == [id(end.encoder) for end in ends[:-1]]
-    assert found.iterations == sum(end.iterations for end in ends)
-
-
 def test_items_that_nobody_chose_have_the_mean_weights_of_their_tags() -> None:
     X, S = random_problem(0)  # nobody chose item 5
     settings: Any = {"l1": L1, "options": LearnedDecoder(l2=LD, rounds=2), "solve": solve_exactly}
@@ -177,15 +145,6 @@ def test_items_that_nobody_chose_have_the_mean_weights_of_their_tags() -> None:
     carried[5] = False
     for j in np.flatnonzero(S[5]):
         assert D[5, j] == pytest.approx(D[carried[:, j], j].mean() if carried[:, j].any() else 1.0)
-
-
-def test_the_mean_weight_of_a_tag_is_over_its_carriers() -> None:
-    weights = sp.csr_array(np.array([[0.5, 0, 0], [1.5, 2.0, 0], [0, 4.0, 0]]))
-    assert_allclose(tag_means(weights), [1.0, 3.0, 1.0])
-    unchanged = with_tag_means(weights, np.zeros(3, dtype=bool))
-    assert_array_equal(unchanged.toarray(), weights.toarray())
-    filled = with_tag_means(weights, np.array([False, True, False]))
-    assert_allclose(filled.toarray(), [[0.5, 0, 0], [0.5, 4.0, 0], [0, 4.0, 0]])
 
 
 def test_a_model_holds_the_weights_and_the_encoder_of_them(dataset: Dataset) -> None:
@@ -198,14 +157,6 @@ def test_a_model_holds_the_weights_and_the_encoder_of_them(dataset: Dataset) -> 
     wanted = exact_encoder(X.T @ X, D.toarray(), 5.0, 5.0)
     assert_allclose(model.encoder_, wanted, atol=1e-7)
     assert model.iterations_ > fixed.iterations_
-
-
-def test_a_strong_penalty_leaves_the_tags_as_they_are(dataset: Dataset) -> None:
-    model = Teaser(decoder=LearnedDecoder(l2=1e12), **EXACT).fit(dataset)
-    fixed = Teaser(**EXACT).fit(dataset)
-    D, S = model.tag_table_.learned_decoder, fixed.tag_table_.learned_decoder
-    assert_allclose(D.toarray(), S.toarray(), atol=1e-6)
-    assert_allclose(model.encoder_, fixed.encoder_, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -227,14 +178,6 @@ def test_reasons_carry_the_weight_and_sum_to_the_score(learned: Teaser) -> None:
     assert more > 0
 
 
-def test_impacts_count_weights_by_their_size(learned: Teaser) -> None:
-    turned = Teaser(decoder=LearnedDecoder())
-    turned.__dict__.update(learned.__dict__)
-    turned._tag_table = replace(learned.tag_table_, decoder=-learned.decoder_)
-    history = ["i2", "i6"]
-    assert turned.profile(history).impacts == pytest.approx(learned.profile(history).impacts)
-
-
 def test_new_items_start_at_the_mean_weights_of_their_tags(dataset: Dataset) -> None:
     model = Teaser(decoder=LearnedDecoder(l2=1.0), l2_weights=5.0, l2_encoder=5.0).fit(dataset)
     tags = [Tag("town", "Ghent"), Tag("labels", "late")]
@@ -247,22 +190,6 @@ def test_new_items_start_at_the_mean_weights_of_their_tags(dataset: Dataset) -> 
         row = model.decoder_.toarray()[place]
         assert_allclose(row[places], wanted)
         assert np.count_nonzero(row[: model.tag_table_.n_learned]) == len(places)
-
-
-def test_weights_are_saved_and_read_back(learned: Teaser, tmp_path: Path) -> None:
-    learned.save(tmp_path / "m")
-    same = teaser.load(tmp_path / "m", Teaser)
-    assert_array_equal(same.decoder_.toarray(), learned.decoder_.toarray())
-    assert same.decoder == LearnedDecoder(l2=1.0, rounds=3)
-    ours, theirs = (m.recommend(["i2", "i7"], k=5) for m in (learned, same))
-    assert [(r.item_id, r.score) for r in ours] == [(r.item_id, r.score) for r in theirs]
-
-
-def test_the_paper_s_solver_learns_the_same_weights(dataset: Dataset) -> None:
-    settings = {**EXACT, "tol": 1e-9, "decoder": LearnedDecoder(l2=5.0)}
-    ours = Teaser(**settings).fit(dataset)
-    theirs = Teaser(**settings, solver="admm", max_iter=3000).fit(dataset)
-    assert_allclose(theirs.decoder_.toarray(), ours.decoder_.toarray(), atol=1e-5)
 
 
 def test_settings_that_make_no_sense_are_refused_before_any_work(dataset: Dataset) -> None:

@@ -19,9 +19,7 @@ from teaser.errors import ParameterError, RuleError
 from teaser.model.extensions import discovered as discovered_module
 from teaser.model.extensions.discovered import (
     DiscoveredTags,
-    NormalGram,
     cluster,
-    cosines,
     declared_columns,
     discover,
     draw_centroids,
@@ -29,8 +27,6 @@ from teaser.model.extensions.discovered import (
     krylov_eigenpairs,
     n_declared,
     nearest_groups,
-    orthonormal,
-    relative_weights,
     unit_rows,
 )
 from teaser.model.extensions.groups import Groups
@@ -178,33 +174,6 @@ def test_the_same_seed_gives_the_same_groups_and_names_are_unique(
     assert len(set(names)) == len(names)
     other = discover(crowd, FEW, rng=1)[1]
     assert other.found != found[1].found
-
-
-def test_more_factors_than_items_are_as_many_as_items(crowd: Dataset) -> None:
-    # So many would need 400 GB.
-    many, all_of_them = (
-        discover(crowd, DiscoveredTags(grains=(20,), factors=factors))[1]
-        for factors in (100_000, crowd.n_items)
-    )
-    assert many.tags == all_of_them.tags
-    assert (many.members != all_of_them.members).nnz == 0
-
-
-def test_items_that_few_factors_say_nothing_of_make_no_groups() -> None:
-    # The leading eigenvector is that of the one large set of items that go together.
-    sizes = [30, *[4] * 1200]
-    own = [[f"{n}-{i}" for i in range(size)] for n, size in enumerate(sizes)]
-    pairs = [(f"{n} {u}", item) for n, items in enumerate(own) for u in range(3) for item in items]
-    ids = [item for items in own for item in items]
-    crowd = Dataset.from_tables(
-        pl.DataFrame(pairs, schema=["user_id", "item_id"], orient="row"),
-        pl.DataFrame({"item_id": ids, "kind": ["a", "b"] * (len(ids) // 2)}),
-    )
-    data, groups = discover(crowd, DiscoveredTags(grains=(2, 10), factors=1, max_groups=10**6))
-    assert {group.grain for group in groups.found} <= {2, 10}
-    members = groups.members.toarray().any(axis=1)
-    assert 2 <= members.sum() <= 30
-    assert data.n_items == crowd.n_items
 
 
 def test_long_histories_count_less(crowd: Dataset) -> None:
@@ -496,17 +465,6 @@ def bundles(n: int = 60, k: int = 4, seed: int = 0) -> tuple[Any, Any]:
     return unit_rows(np.eye(k, 8)[group] + 0.1 * rng.standard_normal((n, 8))), group
 
 
-def test_the_normalised_gram_is_that_of_the_formula() -> None:
-    X = interactions()
-    G = (X.T @ X).toarray()
-    g = G.diagonal()
-    scale = np.where(g > 0, 1 / np.sqrt(np.maximum(g, 1)), 0.0)
-    N = NormalGram(SparseGram(X, F64))
-    M = np.random.default_rng(1).standard_normal((12, 3))
-    assert_allclose(N.apply(M), (scale[:, None] * G * scale) @ M, atol=1e-12)
-    assert_array_equal(N.diagonal(), g > 0)
-
-
 @pytest.mark.parametrize("dense", [True, False])
 def test_with_all_factors_products_of_rows_are_cosines_of_columns(dense: bool) -> None:
     X = interactions()
@@ -516,19 +474,6 @@ def test_with_all_factors_products_of_rows_are_cosines_of_columns(dense: bool) -
     assert Y.shape == (12, 12)
     assert_allclose(Y @ Y.T, columns @ columns.T, atol=1e-8)
     assert not Y[5].any()
-
-
-def test_few_factors_are_the_leading_eigenvectors() -> None:
-    rng = np.random.default_rng(3)
-    # Four groups of items that other users choose: four eigenvalues stand out.
-    taste, kind = rng.integers(0, 4, 400), np.arange(40) % 4
-    X = sp.csr_array((rng.random((400, 40)) < np.where(taste[:, None] == kind, 0.6, 0.02)) * 1.0)
-    G = (X.T @ X).toarray()
-    scale = 1 / np.sqrt(G.diagonal())
-    mu, U = np.linalg.eigh(scale[:, None] * G * scale)
-    wanted = unit_rows(U[:, -4:] * np.sqrt(mu[-4:]))
-    Y = embed_items(SparseGram(X, F64), 4, np.random.default_rng(0))
-    assert_allclose(Y @ Y.T, wanted @ wanted.T, atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -545,25 +490,6 @@ def test_a_krylov_space_holds_the_leading_eigenvectors(dtype: str) -> None:
     assert_allclose(mu[-6:], exact[-6:], rtol=1e-5)
     assert_allclose(np.abs(np.sum(U[:, -6:] * V[:, -6:], axis=0)), 1, atol=1e-2)
     assert mu[:6].sum() == pytest.approx(exact[-12:-6].sum(), rel=0.05)
-
-
-def test_a_krylov_space_ends_where_the_gram_has_no_more() -> None:
-    X = (np.random.default_rng(0).random((7, 200)) < 0.3).astype(np.float32)
-    gram = SparseGram(sp.csr_array(X), X.dtype)
-    U, mu = krylov_eigenpairs(gram, 20, np.random.default_rng(0))
-    assert_allclose(mu[-7:], np.linalg.eigvalsh(X @ X.T), rtol=1e-4)
-    assert_allclose(mu[:-7], 0, atol=1e-3)
-    assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-4)
-
-
-def test_an_orthonormal_basis_leaves_out_what_is_nothing_new() -> None:
-    rng = np.random.default_rng(0)
-    M = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 5))
-    found = orthonormal(M, 1e-3)
-    assert found.shape == (50, 3)
-    assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
-    assert_allclose(found @ (found.T @ M), M, atol=1e-10)
-    assert orthonormal(M[:, :0], 0.0).shape == (50, 0)
 
 
 def plain_k_means(Y: Any, centroids: Any, rounds: int) -> Any:
@@ -604,24 +530,6 @@ def test_k_means_finds_the_bundles_and_is_the_same_for_the_same_seed() -> None:
     assert_allclose(found[0], wanted, atol=1e-12)
 
 
-def test_known_centroids_come_first_and_the_others_are_items_far_from_them() -> None:
-    Y, group = bundles()
-    known = np.eye(4, 8)[:3]
-    drawn = [draw_centroids(Y, 4, np.random.default_rng(seed), known) for seed in range(20)]
-    assert all(np.array_equal(each[:3], known) for each in drawn)
-    items = [int((each[3] == Y).all(axis=1).argmax()) for each in drawn]
-    # 45 of 60 items are near a known centroid; drawn evenly, 15 of 20 would be.
-    assert sum(group[i] == 3 for i in items) >= 15
-    assert len(draw_centroids(Y, 2, np.random.default_rng(0), known)) == 2
-
-
-def test_as_many_groups_as_items_can_be_drawn() -> None:
-    Y, _ = bundles(12)
-    drawn = draw_centroids(Y, 12, np.random.default_rng(0), Y[:0])
-    assert len(np.unique(drawn, axis=0)) >= 8
-    assert len(np.unique(nearest_groups(Y, cluster(Y, drawn))[0])) == 12
-
-
 def test_a_group_that_loses_its_items_gets_those_that_fit_worst() -> None:
     Y, group = bundles()
     # Three of the four begin where no item is.
@@ -629,24 +537,3 @@ def test_a_group_that_loses_its_items_gets_those_that_fit_worst() -> None:
     found = nearest_groups(Y, cluster(Y, begin))[0]
     assert len(np.unique(found)) == 4
     assert_array_equal(found[:, None] == found, group[:, None] == group)
-
-
-def test_an_item_belongs_to_its_nearest_groups_relative_to_the_nearest() -> None:
-    Y, _ = bundles()
-    centroids = np.eye(4, 8)
-    found = cosines(Y, centroids, 2)
-    every = Y @ centroids.T
-    for i, row in enumerate(found.toarray()):
-        best = np.sort(every[i])[-2:]
-        assert_allclose(np.sort(row)[-2:], np.maximum(best, 0), atol=1e-12)
-    assert (found.data > 0).all()
-    weights = relative_weights(found)
-    assert_allclose(weights.max(axis=1).toarray(), 1.0)
-    assert_allclose(weights.toarray(), found.toarray() / every.max(axis=1)[:, None], atol=1e-12)
-    assert cosines(Y, centroids, 9).shape == (60, 4)
-
-
-def test_negative_cosines_give_no_membership() -> None:
-    found = cosines(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 0.0], [-1.0, 0.0]]), 2)
-    assert found.toarray().tolist() == [[1.0, 0.0], [0.0, 0.0]]
-    assert relative_weights(found).toarray().tolist() == [[1.0, 0.0], [0.0, 0.0]]

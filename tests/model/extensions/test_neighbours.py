@@ -9,22 +9,30 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, random_problem, slow_nearest, without_diagonal
 
-from teaser import Dataset, Teaser
-from teaser.errors import ResourceError, SolverError
-from teaser.extensions import DiscoveredTags, Remainder
+from teaser.errors import ResourceError
+from teaser.extensions import Remainder
 from teaser.model.estimate import Estimate
 from teaser.model.extensions import remainder as module
 from teaser.model.extensions.remainder import (
     Neighbours,
     check_neighbours,
     estimate_neighbours,
-    fit_neighbours,
     learn_neighbours,
 )
 from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram
 from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 
 F64 = np.dtype("float64")
+
+
+def fit_neighbours(
+    gram: Gram, E: Any, D: Any, *, l1: float, row_penalty: Array, options: Remainder,
+    n_items: int | None = None,
+) -> sp.csr_array:  # fmt: skip
+    """Return the remainder of nearest neighbours for an encoder and a decoder."""
+    m = int(options.neighbours or 0)
+    near = Neighbours.build(gram, m, penalty=l1 * row_penalty, n_items=n_items)
+    return near.remainder(E, D, float(options.l2)).R
 
 
 class Applied:
@@ -148,33 +156,6 @@ def test_content_and_user_features_are_part_of_what_is_explained(kind: str) -> N
     assert_allclose(found.toarray(), wanted, atol=1e-8)
 
 
-def test_who_is_near_can_come_from_another_gram() -> None:
-    X, D, E, _ = problem(0)
-    h = np.maximum(1, (X > 0).sum(axis=1, keepdims=True))
-    near = DenseGram((X / h).T @ X)
-    options = Remainder(l2=3.0, neighbours=3)
-    found = fit_neighbours(
-        *(held(X, "dense"), E, sp.csr_array(D)), l1=2.0, options=options, cosine_gram=near
-    )
-    W, L = without_diagonal(E @ D.T), np.full(len(D), 2.0)
-    support = slow_nearest(near.G, 3)
-    assert support != slow_nearest(X.T @ X, 3)
-    wanted = brute_force(X.T @ X, L, W, support, 3.0, target=np.eye(len(D)))
-    assert_allclose(found.toarray(), wanted, atol=1e-8)
-
-
-def test_blocks_and_batches_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, D, E, r = problem(0)
-    how: dict[str, Any] = {"l1": 2.0, "row_penalty": r, "options": Remainder(l2=3.0, neighbours=4)}
-    whole = [fit_neighbours(held(X, k), E, sp.csr_array(D), **how) for k in ("dense", "sparse")]
-    for name in ("_BATCH_BYTES", "_SOLVE_BYTES"):
-        monkeypatch.setattr(module, name, 700)
-    monkeypatch.setattr("teaser.model.gram._CELLS", 40)
-    parts = [fit_neighbours(held(X, k), E, sp.csr_array(D), **how) for k in ("dense", "sparse")]
-    for one, other in zip(whole, parts, strict=True):
-        assert_allclose(one.toarray(), other.toarray(), atol=1e-12)
-
-
 def test_an_item_without_tags_is_explained_by_its_neighbours_alone() -> None:
     """Without tags it is EASE on the neighbours with the ridge l1 + kappa."""
     X, _, _, r = problem(3)
@@ -186,23 +167,6 @@ def test_an_item_without_tags_is_explained_by_its_neighbours_alone() -> None:
     ease = Neighbours.build(gram, 4, penalty=2.0 * r + 3.0).weights()
     assert_allclose(found.toarray(), ease.toarray(), atol=1e-12)
     assert found.nnz
-
-
-def test_a_gram_that_is_none_is_refused() -> None:
-    G = np.array([[1.0, 5.0, 5.0], [5.0, 1.0, 5.0], [5.0, 5.0, 1.0]])
-    with pytest.raises(SolverError, match="positive"):
-        Neighbours.build(DenseGram(G), 2, penalty=np.full(3, 0.1)).weights()
-
-
-def test_single_precision_is_near_double() -> None:
-    X, D, E, r = problem(1)
-    how: dict[str, Any] = {"l1": 2.0, "row_penalty": r, "options": Remainder(l2=3.0, neighbours=4)}
-    wanted = fit_neighbours(held(X, "dense"), E, sp.csr_array(D), **how)
-    f32 = np.dtype("float32")
-    for gram in (DenseGram((X.T @ X).astype(f32)), SparseGram(sp.csr_array(X), f32)):
-        found = fit_neighbours(gram, E, sp.csr_array(D), **how)
-        assert found.dtype == np.float32
-        assert_allclose(found.toarray(), wanted.toarray(), atol=1e-4)
 
 
 def equation_of(X: Array, D: Array, l1: float, l2: float) -> EncoderEquation:
@@ -264,15 +228,6 @@ def test_rounds_lower_the_objective_towards_the_joint_minimum() -> None:
     assert found.iterations > alone.iterations
 
 
-def test_items_without_neighbours_are_counted() -> None:
-    X, D, _, _ = problem(0)
-    alone = np.hstack([X, np.eye(len(X))[:, :2]])
-    alone[:2, :-2] = 0  # two people chose one item each, which nobody else did
-    found = Neighbours.build(held(alone, "sparse"), 4, penalty=np.ones(len(D) + 2))
-    G = alone.T @ alone - np.diag((alone**2).sum(axis=0))
-    assert found.n_without == int((~G.any(axis=0)).sum()) >= 2
-
-
 def test_what_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     X, _, _, _ = problem(0)
     gram = held(X, "sparse")
@@ -287,19 +242,6 @@ def test_what_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "memory_of_machine", lambda: 100_000)
     many = Neighbours.build(gram, 10**9, penalty=np.ones(14))
     assert (many.near != Neighbours.build(gram, 13, penalty=np.ones(14)).near).nnz == 0
-
-
-def test_a_fit_is_refused_before_its_groups_are_found(
-    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "memory_of_machine", lambda: 5_500)
-    rng = np.random.default_rng(0)
-    model = Teaser(discovered=DiscoveredTags(grains=(5,)), remainder=Remainder(), rng=rng)
-    with pytest.raises(ResourceError, match="neighbours for"):
-        model.fit(dataset)
-    # Groups start from random numbers, of which none was drawn.
-    assert rng.bit_generator.state == np.random.default_rng(0).bit_generator.state
-    assert model.estimate(dataset).memory["neighbours"] > 0
 
 
 def test_the_estimate_of_neighbours_grows_with_them_and_with_rounds() -> None:

@@ -1,8 +1,6 @@
 """TEASER with a remainder: exact against brute force over both unknowns, and at its two ends."""
 
-import warnings
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +13,24 @@ from oracles import Array, WeightedProblem, exact_encoder, random_problem, witho
 
 import teaser
 from teaser import Dataset, Steering, Teaser
-from teaser.data import demo
-from teaser.errors import ArtifactError, ParameterError, ResourceError, SolverError
+from teaser.errors import ParameterError, ResourceError, SolverError
 from teaser.explain import Reason, ViewedReason
-from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
+from teaser.extensions import Remainder, Weights
 from teaser.model import estimate as cost
 from teaser.model._inverse import invert_gram
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.extensions import remainder as module
 from teaser.model.extensions.remainder import (
-    Inverse,
-    RemainderEquation,
-    describe_remainder,
     estimate_remainder,
     fit_remainder,
     keep_largest,
-    pack_remainder,
     prepare_remainder,
-    remainder_weights,
-    unpack_remainder,
     viewed_parts,
     viewed_sum,
-    without_neighbours,
 )
-from teaser.model.gram import ContentGram, DenseGram, SparseGram
-from teaser.model.solve import Limits, conjugate_gradients
+from teaser.model.gram import DenseGram
+from teaser.model.solve import Limits
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract, example_dataset
 
@@ -128,25 +118,6 @@ def test_weights_give_the_minimum_of_their_objective(
     assert_allclose(R, wanted_r, atol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_step_lowers_the_objective(seed: int) -> None:
-    X, D = random_problem(seed)
-    l1, l2, k = 2.0, 3.0, 5.0
-    E, R = solved(X, D, l1, l2, k)
-
-    def objective(E: Array, R: Array) -> float:
-        B = without_diagonal(E @ D.T) + R
-        sizes = ((X - X @ B) ** 2).sum() + l1 * (B**2).sum()
-        return float(sizes + l2 * (E**2).sum() + k * (R**2).sum())
-
-    rng = np.random.default_rng(seed)
-    least = objective(E, R)
-    for size in (1e-1, 1e-2, 1e-3):
-        moved = without_diagonal(rng.standard_normal(R.shape)) * size
-        assert objective(E + rng.standard_normal(E.shape) * size, R) > least
-        assert objective(E, R + moved) > least
-
-
 def test_a_dear_remainder_leaves_the_paper_s_model() -> None:
     X, D = random_problem(1)
     E, R = solved(X, D, 2.0, 3.0, 1e7)
@@ -163,14 +134,6 @@ def test_a_cheap_remainder_is_ease() -> None:
     assert np.abs(E).max() < 1e-5
 
 
-def test_the_sum_of_both_is_between_the_two_ends() -> None:
-    """The tags' part shrinks and the remainder grows as the remainder becomes cheaper."""
-    X, D = random_problem(0)
-    sizes = [solved(X, D, 2.0, 3.0, k) for k in (0.1, 1.0, 10.0, 100.0)]
-    assert (np.diff([np.square(E).sum() for E, _ in sizes]) > 0).all()
-    assert (np.diff([np.square(R).sum() for _, R in sizes]) < 0).all()
-
-
 def test_single_precision_is_near_double() -> None:
     X, D = random_problem(3)
     E, R = solved(X, D, 2.0, 3.0, 5.0)
@@ -185,74 +148,6 @@ def test_single_precision_is_near_double() -> None:
     assert found.encoder.dtype == R32.dtype == np.float32
     assert_allclose(found.encoder, E, atol=1e-4)
     assert_allclose(R32, R, atol=1e-4)
-
-
-@pytest.mark.parametrize("kind", ["sparse", "content"])
-def test_any_gram_can_be_inverted(kind: str) -> None:
-    X, D = random_problem(4)
-    S = sp.csr_array((D > 0.5).astype(float))
-    gram: Any = SparseGram(sp.csr_array(X), np.dtype(np.float64))
-    G = X.T @ X
-    if kind == "content":
-        gram, G = ContentGram(gram, S, 2.5), G + 2.5 * (S @ S.T).toarray()
-    C = invert_gram(gram, 4.0)
-    assert_allclose(C @ (G + 4.0 * np.eye(len(G))), np.eye(len(G)), atol=1e-10)
-
-
-def test_a_gram_is_left_as_it_is_unless_it_may_be_used() -> None:
-    X, _ = random_problem(5)
-    gram = DenseGram(X.T @ X)
-    kept = gram.G.copy()
-    C = invert_gram(gram, 3.0)
-    assert_array_equal(gram.G, kept)
-    inside = invert_gram(gram, 3.0, overwrite=True)
-    assert np.shares_memory(inside, gram.G)
-    assert_allclose(inside, C)
-
-
-def test_the_remainder_may_take_the_place_of_the_inverse() -> None:
-    X, D = random_problem(6)
-    C = invert_gram(DenseGram(X.T @ X), 7.0)
-    system = prepare_remainder(C, sp.csr_array(D), 7.0)
-    E = conjugate_gradients(
-        RemainderEquation(system, 5.0, 3.0), Limits(tol=1e-10, max_iter=100)
-    ).encoder
-    before = C.copy()
-    beside = remainder_weights(system, E, kappa=5.0)
-    assert_array_equal(C, before)
-    inside = remainder_weights(system, E, kappa=5.0, overwrite=True)
-    assert inside is C
-    assert_array_equal(inside, beside)
-
-
-def test_it_takes_few_iterations_and_fewer_from_a_start() -> None:
-    """The preconditioner without the rank that self-explanation takes away needs 30 and more."""
-    rng = np.random.default_rng(0)
-    X = (rng.random((600, 120)) < 0.08).astype(float)
-    D = np.column_stack([(rng.random((120, 60)) < 0.1).astype(float), X.sum(0) / X.sum(0).max()])
-    C = invert_gram(DenseGram(X.T @ X), 30.0)
-    system = prepare_remainder(C, sp.csr_array(D), 30.0)
-    told: list[tuple[int, float]] = []
-    limits = Limits(tol=1e-6, max_iter=100, callback=lambda n, r: told.append((n, r)))
-    equation, other = (RemainderEquation(system, 20.0, l2) for l2 in (10.0, 11.0))
-    found = conjugate_gradients(equation, limits)
-    assert found.iterations <= 15
-    assert [n for n, _ in told] == list(range(1, found.iterations + 1))
-    near = conjugate_gradients(other, limits, found.encoder)
-    assert near.iterations < found.iterations
-    assert conjugate_gradients(equation, limits, found.encoder).iterations <= 1
-
-
-def test_ease_of_the_same_ridge_is_a_by_product(dataset: Dataset) -> None:
-    system = Teaser(l2_weights=3.0, remainder=Remainder(neighbours=None, l2=4.0)).prepare(dataset)
-    wanted = EASE(l2_weights=7.0).fit(dataset)
-    assert isinstance(system, Inverse)
-    kept = system.inverse.copy()
-    given = EASE(l2_weights=7.0).fit(dataset, inverse=kept)
-    assert_allclose(given.weights_, wanted.weights_, atol=1e-6)
-    assert_array_equal(system.inverse, kept)
-    with pytest.raises(ParameterError, match=r"inverse is \(3, 3\), and there are 40 items"):
-        EASE(l2_weights=7.0).fit(dataset, inverse=np.eye(3))
 
 
 def test_a_singular_gram_is_named() -> None:
@@ -294,19 +189,6 @@ def test_what_is_prepared_is_shared_over_penalties_on_the_encoder(dataset: Datas
     ).fit(dataset)
     assert_allclose(other.encoder_, alone.encoder_, atol=1e-7)
     assert_allclose(other.remainder_, alone.remainder_, atol=1e-7)
-
-
-@pytest.mark.parametrize("k", [300.0, 10_000.0])
-def test_the_grams_eigenvectors_save_iterations(k: float) -> None:
-    data = demo.dataset(n_events=300, n_users=1500, start=date(2026, 1, 1))
-    model = Teaser(l2_weights=20.0, l2_encoder=500.0, remainder=Remainder(neighbours=None, l2=k))
-    system: Any = model.prepare(data)
-    limits = Limits(tol=1e-4, max_iter=200)
-    bare = replace(system, U=system.U[:, :0], mu=system.mu[:0])
-    found = conjugate_gradients(RemainderEquation(system, k, 500.0), limits)
-    without = conjugate_gradients(RemainderEquation(bare, k, 500.0), limits)
-    assert found.iterations < without.iterations
-    assert found.iterations <= 12
 
 
 @pytest.fixture(name="R")
@@ -360,45 +242,6 @@ def test_a_share_keeps_the_fewest_largest_entries_that_carry_it(R: Any, share: f
         assert_array_equal(kept[row][kept[row] != 0], R[row][kept[row] != 0])
 
 
-def test_rows_of_zeros_keep_nothing() -> None:
-    few = keep_largest(np.zeros((3, 3), dtype=np.float32), 0.9)
-    assert few.shape == (3, 3)
-    assert few.nnz == 0
-
-
-@pytest.mark.parametrize("share", [1.0, 0.7])
-def test_what_is_packed_is_unpacked(R: Any, share: float) -> None:
-    held = R if share == 1 else keep_largest(R, share)
-    again = unpack_remainder(pack_remainder(held), 600)
-    assert (again != held).sum() == 0
-    said = describe_remainder(again, Remainder(neighbours=None, share=share))
-    assert said == {
-        "items": 600,
-        "entries": 600 * 599 if share == 1 else held.nnz,
-        "sparse": share < 1,
-        "neighbours": None,
-        "without_neighbours": None,
-    }
-    near = describe_remainder(again, Remainder(neighbours=7))
-    assert near is not None
-    assert near["neighbours"] == 7
-    assert near["without_neighbours"] == (None if share == 1 else 0)
-
-
-def test_items_that_nothing_is_added_to_are_counted() -> None:
-    R = np.zeros((5, 5))
-    R[[0, 2, 1], [2, 0, 2]] = 0.5
-    assert without_neighbours(sp.csr_array(R)) == 3
-
-
-def test_nothing_is_packed_of_nothing() -> None:
-    assert pack_remainder(None) == {}
-    assert unpack_remainder({}, 5) is None
-    assert describe_remainder(None, None) is None
-    with pytest.raises(ValueError, match="not of the items"):
-        unpack_remainder({"remainder": np.zeros((2, 2))}, 3)
-
-
 class TestTeaserWithRemainder(TaggedModelContract):
     """All that an aspect model must do."""
 
@@ -444,21 +287,6 @@ def one_row(dataset: Dataset, *places: int) -> sp.csr_array:
     X = np.zeros((1, dataset.n_items))
     X[0, list(places)] = 1
     return sp.csr_array(X)
-
-
-def test_without_k_there_is_no_remainder(model: Teaser, remainder_model: Teaser) -> None:
-    assert model.remainder_ is None
-    assert not model.has_remainder
-    assert remainder_model.has_remainder
-    assert model.explain("i3", ["i1"]).viewed == {}
-    said = model.explain("i3", ["i1"])
-    rest = abs(said.general) + abs(said.tags[POPULARITY])
-    assert said.tag_share == pytest.approx(1 - rest / said.total)
-    assert model.describe()["remainder"] is None
-    assert remainder_model.describe()["remainder"] == {
-        "items": 40, "entries": 1560, "sparse": False, "neighbours": None,
-        "without_neighbours": None,
-    }  # fmt: skip
 
 
 def test_scores_are_those_of_the_objective_up_to_one_factor(
@@ -575,18 +403,6 @@ def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
     assert only == model.recommend(["new"])
 
 
-def test_what_was_added_is_kept_with_the_rest(dataset: Dataset, tmp_path: Path) -> None:
-    for share in (1.0, 0.8):
-        model = Teaser(remainder=Remainder(neighbours=None, l2=50.0, share=share)).fit(dataset)
-        model.add_items({"new": ["town=Ghent"]})
-        model.save(tmp_path / f"m{share}")
-        loaded = teaser.load(tmp_path / f"m{share}", Teaser)
-        assert loaded.remainder == Remainder(neighbours=None, l2=50.0, share=share)
-        assert sp.issparse(loaded.remainder_) == (share < 1)
-        history = ["i1", "new"]
-        assert loaded.recommend(history, k=9) == model.recommend(history, k=9)
-
-
 def test_a_dense_remainder_stays_on_disk(remainder_model: Teaser, tmp_path: Path) -> None:
     remainder_model.save(tmp_path / "m")
     loaded = teaser.load(tmp_path / "m", Teaser)
@@ -609,26 +425,6 @@ def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
     assert_array_equal(kept[kept != 0], remainder_model.remainder_[kept != 0])
     first, second = (m.score_batch(dataset.X[:50]).ravel() for m in (few, remainder_model))
     assert np.corrcoef(first, second)[0, 1] > 0.98
-
-
-def test_a_given_gram_is_used_and_left_alone(dataset: Dataset, remainder_model: Teaser) -> None:
-    G = DenseGram.from_interactions(dataset.X, np.dtype(np.float32))
-    kept = G.G.copy()
-    settings: dict[str, Any] = {
-        "l2_weights": 5.0,
-        "l2_encoder": 5.0,
-        "remainder": Remainder(neighbours=None, l2=20.0),
-    }
-    found = Teaser(**settings, gram=G, tol=1e-5).fit(dataset)
-    assert_array_equal(G.G, kept)
-    assert_allclose(found.remainder_, remainder_model.remainder_, atol=1e-5)
-
-
-def test_a_second_fit_without_it_forgets_it(dataset: Dataset) -> None:
-    model = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(dataset)
-    model.remainder = None
-    assert not model.fit(dataset).has_remainder
-    assert model.explain("i3", ["i1"]).viewed == {}
 
 
 def test_a_product_explains_both_kinds_of_its_part(
@@ -671,28 +467,6 @@ def test_it_recommends_better_than_tags_alone_where_tags_say_little() -> None:
     assert hits(with_it) > hits(tags) + 5
 
 
-def test_what_is_kept_takes_eight_bytes_and_stays_on_disk(dataset: Dataset, tmp_path: Path) -> None:
-    model = Teaser(remainder=Remainder(neighbours=None, l2=50.0, share=0.5)).fit(dataset)
-    kept: Any = model.remainder_
-    assert kept.indices.dtype == kept.indptr.dtype == np.int32
-    model.save(tmp_path / "m")
-    loaded: Any = teaser.load(tmp_path / "m", Teaser).remainder_
-    assert not loaded.data.flags.owndata
-    assert not loaded.indices.flags.owndata
-    assert (loaded != kept).nnz == 0
-
-
-def test_a_remainder_of_another_size_is_refused(remainder_model: Teaser, tmp_path: Path) -> None:
-    remainder_model.save(tmp_path / "m")
-    content = teaser.artifact.read(tmp_path / "m")
-    teaser.artifact.write(
-        tmp_path / "m", kind=content.kind, settings=content.settings,
-        arrays={**content.arrays, "remainder": np.zeros((3, 3))}, tables=content.tables,
-    )  # fmt: skip
-    with pytest.raises(ArtifactError, match="remainder is not of the items"):
-        teaser.load(tmp_path / "m")
-
-
 def test_what_was_prepared_for_another_ridge_is_refused(dataset: Dataset) -> None:
     system = Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0)).prepare(dataset)
     with pytest.raises(ParameterError, match="ridge of 25 and the model has a ridge of 30"):
@@ -723,39 +497,11 @@ def test_options_that_exclude_each_other_are_refused_with_the_reason() -> None:
     assert Remainder() == Remainder(l2=50.0, neighbours=100, rounds=1, share=1.0)
 
 
-def test_rounding_does_not_decide_a_remainder_of_neighbours(dataset: Dataset) -> None:
-    with pytest.raises(ParameterError, match="rounding"):
-        Remainder(l2=1e8, neighbours=None).check_precision(5.0, dataset.X, "float32")
-    Remainder(l2=1e8).check_precision(5.0, dataset.X, "float32")
-
-
 def test_a_senseless_penalty_is_refused(dataset: Dataset) -> None:
     wrong: list[Any] = [0, -1.0, np.inf, np.nan, True, "5"]
     for k in wrong:
         with pytest.raises(ParameterError, match=r"remainder\.l2"):
             Teaser(remainder=Remainder(neighbours=None, l2=k)).fit(dataset)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"remainder": Remainder(neighbours=None, share=0.0)}, r"remainder\.share"),
-        ({"remainder": Remainder(neighbours=None, share=1.5)}, r"remainder\.share"),
-        ({"remainder": {"l2": 5.0}}, "remainder must be a Remainder object"),
-        ({"solver": "admm"}, "found solver='admm'"),
-        ({"gram": "sparse"}, "as an array, found gram='sparse'"),
-        ({"decoder": LearnedDecoder()}, "together with decoder"),
-        ({"sparse": SparseEncoder()}, "together with sparse"),
-    ],
-)
-def test_contradictions_are_refused_before_any_work(
-    dataset: Dataset, settings: dict[str, Any], said: str
-) -> None:
-    for work in ("fit", "prepare", "estimate"):
-        with pytest.raises(ParameterError, match=said):
-            getattr(Teaser(**{"remainder": Remainder(neighbours=None, l2=5.0), **settings}), work)(
-                dataset
-            )
 
 
 def test_what_does_not_fit_is_refused_with_the_numbers(
@@ -788,16 +534,6 @@ def test_the_estimate_counts_the_inverse(dataset: Dataset) -> None:
     assert large.seconds > plain.seconds + 1
 
 
-def test_warnings_stay_warnings(dataset: Dataset) -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model = Teaser(remainder=Remainder(neighbours=None, l2=20.0), max_iter=1, tol=1e-5).fit(
-            dataset
-        )
-    assert not model.converged_
-    assert any("Stopped after 1 iterations" in str(w.message) for w in caught)
-
-
 def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
     dataset: Dataset,
 ) -> None:
@@ -808,20 +544,6 @@ def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
         dataset
     )
     assert_allclose(large.encoder_, plain.encoder_, atol=1e-5 * np.abs(plain.encoder_).max())
-
-
-def test_room_is_wanted_for_what_is_kept_too(
-    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    need = dataset.n_items**2 * 4
-    rest = 7 * dataset.n_items * (dataset.n_tags + 1) * 4 + 3 * (dataset.n_tags + 1) ** 2 * 8
-    limits = {"free_on_gpu": need + rest}
-    monkeypatch.setattr(
-        module, "check_room", lambda *args, **named: cost.check_room(*args, **{**named, **limits})
-    )
-    Teaser(remainder=Remainder(neighbours=None, l2=50.0)).fit(dataset)
-    with pytest.raises(ResourceError, match="A remainder of"):
-        Teaser(remainder=Remainder(neighbours=None, l2=50.0, share=0.999)).fit(dataset)
 
 
 def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:

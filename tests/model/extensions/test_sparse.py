@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import exact_encoder, half_gradient, objective, random_problem
 
 import teaser
 from teaser import Dataset, Teaser
-from teaser.artifact import read, write
+from teaser.artifact import read
 from teaser.data.split import Split
-from teaser.errors import ArtifactError, ConvergenceWarning, ParameterError
+from teaser.errors import ParameterError
 from teaser.evaluate import evaluate
-from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
+from teaser.extensions import SparseEncoder
 from teaser.model.extensions.sparse import (
     SupportEquation,
     as_dense,
@@ -28,10 +26,9 @@ from teaser.model.extensions.sparse import (
     sparsify,
     sum_rows,
     support,
-    unpack_encoder,
 )
 from teaser.model.gram import ContentGram, DenseGram, SparseGram
-from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
+from teaser.model.solve import EncoderEquation, Limits, Solution, System
 from teaser.testing import TaggedModelContract
 
 Array = Any
@@ -92,22 +89,6 @@ def test_the_entries_kept_are_the_best_for_the_objective(seed: int, kind: str) -
     assert found.iterations > 3
 
 
-def test_leaving_entries_out_in_stages_beats_cutting_and_one_refit() -> None:
-    apart = []
-    for seed in range(12):
-        X, D = random_problem(seed)
-        G = X.T @ X
-        E = exact_encoder(G, D, L1, L2)
-        equation = build(DenseGram(G), D)
-        limits = Limits(tol=1e-10, max_iter=500)
-        staged = as_dense(sparsify(equation, solution(E), density=0.1, limits=limits).encoder)
-        kept = support(saliency(equation, E), 0.1).toarray() > 0
-        values = [objective(X, D, L1, L2, e) for e in (staged, exact_on(G, D, kept), E * kept)]
-        assert values[1] < values[2]
-        apart.append(values[1] - values[0])
-    assert np.mean(apart) > 0
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_operator_is_that_of_the_dense_equation_on_any_support(seed: int) -> None:
     X, D = random_problem(seed)
@@ -156,48 +137,6 @@ def test_an_entry_is_worth_what_leaving_it_out_alone_costs() -> None:
         assert found[place] == pytest.approx(objective(X, D, L1, L2, without) - least, abs=1e-9)
 
 
-@given(st.integers(0, 1000), st.floats(0.001, 1.0))
-def test_the_largest_entries_are_kept_and_the_first_of_equals(seed: int, density: float) -> None:
-    rng = np.random.default_rng(seed)
-    worth = rng.integers(0, 6, (300, 5)).astype(float)
-    n = max(1, int(density * worth.size))
-    order = np.argsort(-worth, axis=None, kind="stable")[:n]
-    kept = support(worth, density)
-    assert_array_equal(np.flatnonzero(kept.toarray()), np.sort(order))
-    assert kept.indices.dtype == np.int32
-
-
-def test_a_search_that_is_cut_short_says_so() -> None:
-    X, D = random_problem(1)
-    problem = SupportEquation.build(build(DenseGram(X.T @ X), D), sp.csr_array(np.ones(D.shape)))
-    told: list[tuple[int, float]] = []
-    with pytest.warns(ConvergenceWarning, match="2 iterations"):
-        found = conjugate_gradients(
-            problem,
-            Limits(tol=1e-10, max_iter=2, callback=lambda *a: told.append(a)),
-            np.zeros(D.shape),
-            is_guess=False,
-        )
-    assert not found.converged
-    assert [step for step, _ in told] == [1, 2]
-    x = as_dense(found.encoder).ravel()
-    off = np.linalg.norm(problem.right_hand_side() - problem.operator(x))
-    assert found.residual == pytest.approx(off / np.linalg.norm(problem.right_hand_side()))
-    assert found.residual == pytest.approx(told[-1][1])
-
-
-def test_nothing_to_learn_is_an_encoder_of_zeros() -> None:
-    D = random_problem(0)[1]
-    found = sparsify(
-        build(DenseGram(np.zeros((14, 14))), D),
-        solution(np.zeros(D.shape)),
-        density=0.2,
-        limits=Limits(tol=1e-6, max_iter=10),
-    )
-    assert not as_dense(found.encoder).any()
-    assert found.converged
-
-
 def test_histories_sum_the_same_rows_sparse_or_dense() -> None:
     rng = np.random.default_rng(0)
     encoder = sp.random_array((9, 6), density=0.4, rng=rng, format="csr", dtype=np.float32)
@@ -240,21 +179,6 @@ def test_the_entries_of_a_model_are_exact_on_their_support(dataset: Dataset) -> 
     )
 
 
-def test_weights_and_a_sparse_encoder_go_together(dataset: Dataset) -> None:
-    model = Teaser(
-        l2_weights=L1,
-        l2_encoder=L2,
-        sparse=SparseEncoder(density=0.3),
-        decoder=LearnedDecoder(l2=3.0),
-        dtype="float64",
-        tol=1e-11,
-    ).fit(dataset)
-    X = dataset.X.toarray().astype(float)
-    E, D = model.encoder_.toarray(), model.tag_table_.learned_decoder.toarray()
-    assert not np.isin(D[:, :-1], (0, 1)).all()
-    assert_allclose(E, exact_on(X.T @ X, D, E != 0), atol=1e-8)
-
-
 def test_new_items_and_a_warm_start_work_with_a_sparse_encoder(
     dataset: Dataset, thin: Teaser
 ) -> None:
@@ -289,30 +213,6 @@ def test_the_file_holds_the_entries_kept_and_they_stay_on_disk(
     assert stored < 4 * n_items * n_tags
 
 
-@pytest.mark.parametrize("damage", ["missing", "column", "pointer"])
-def test_a_damaged_encoder_is_refused(thin: Teaser, tmp_path: Path, damage: str) -> None:
-    thin.save(tmp_path / "m")
-    content = read(tmp_path / "m")
-    arrays = {name: np.array(a) for name, a in content.arrays.items()}
-    if damage == "missing":
-        del arrays["encoder.indices"]
-    elif damage == "column":
-        arrays["encoder.indices"][0] = 1000
-    else:
-        arrays["encoder.indptr"][-1] += 1
-    with pytest.raises(ArtifactError, match="encoder is not whole"):
-        unpack_encoder(arrays, thin.tag_table_.n_learned)
-    write(
-        tmp_path / "m",
-        kind="Teaser",
-        settings=content.settings,
-        arrays=arrays,
-        tables=content.tables,
-    )
-    with pytest.raises(ArtifactError):
-        teaser.load(tmp_path / "m")
-
-
 def test_a_share_that_makes_no_sense_is_refused_before_any_work(dataset: Dataset) -> None:
     wrong: list[Any] = [0, -0.1, 1.5, float("nan"), True, "5%"]
     for density in wrong:
@@ -320,19 +220,6 @@ def test_a_share_that_makes_no_sense_is_refused_before_any_work(dataset: Dataset
         for attempt in (model.estimate, model.fit):
             with pytest.raises(ParameterError, match=r"sparse\.density"):
                 attempt(dataset)
-
-
-def test_a_remainder_and_a_sparse_encoder_are_refused_together(dataset: Dataset) -> None:
-    with pytest.raises(ParameterError, match="together with sparse"):
-        Teaser(
-            sparse=SparseEncoder(density=0.1), remainder=Remainder(neighbours=None, l2=100.0)
-        ).estimate(dataset)
-
-
-def test_all_entries_are_the_dense_solution(dataset: Dataset) -> None:
-    settings: Any = {"l2_weights": L1, "l2_encoder": L2, "dtype": "float64", "tol": 1e-10}
-    whole = Teaser(sparse=SparseEncoder(density=1.0), **settings).fit(dataset)
-    assert_allclose(whole.encoder_.toarray(), Teaser(**settings).fit(dataset).encoder_, atol=1e-8)
 
 
 def test_a_twentieth_of_the_entries_says_nearly_all(few_films: Split) -> None:

@@ -8,14 +8,12 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from oracles import random_problem, without_diagonal
 
 import teaser
-from teaser import Category, Dataset, Steering, Teaser, artifact
+from teaser import Category, Dataset, Teaser, artifact
 from teaser.data.split import split
 from teaser.data.tags import Tag
 from teaser.errors import ArtifactError, ParameterError, UnknownTagError
@@ -24,13 +22,7 @@ from teaser.extensions import Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.extensions.user_features import (
-    UserRows,
-    alone_share,
     learn_alone,
-    match_rows,
-    pad_rows,
-    place_about,
-    place_many_about,
 )
 from teaser.model.solve import solve
 
@@ -146,29 +138,11 @@ class TestEquation:
         size = np.abs(half_gradient(np.zeros_like(both))).max()
         assert np.abs(half_gradient(both)).max() < 1e-7 * size
 
-    @pytest.mark.parametrize("gram", ["dense", "sparse"])
-    def test_either_gram_gives_the_same(self, known: Dataset, fitted: Teaser, gram: str) -> None:
-        other = Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-9, dtype="float64", gram=gram)
-        other.fit(known)
-        assert other.user_rows_ is not None
-        assert fitted.user_rows_ is not None
-        assert_allclose(other.user_rows_.encoder, fitted.user_rows_.encoder, atol=1e-8)
-
     def test_shared_tags_count_for_items_alone(self, known: Dataset) -> None:
         model = Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5, content_weight=4.0).fit(known)
         assert len(model.encoder_) == known.n_items
         assert model.user_encoder_ is not None
         assert len(model.user_encoder_) == 2
-
-    def test_rows_of_zeros_are_put_below(self, known: Dataset) -> None:
-        people = Dataset.from_tables(
-            *known_tables()[:2], rules=RULES, users=known_tables()[2]
-        ).user_features
-        D = sp.csr_array(np.arange(6.0).reshape(3, 2))
-        assert people is not None
-        wanted = np.vstack([D.toarray(), np.zeros((len(people.tags), 2))])
-        assert_array_equal(pad_rows(D, people).toarray(), wanted)
-        assert pad_rows(D, None) is D
 
 
 class TestFit:
@@ -193,13 +167,6 @@ class TestFit:
         assert told.user_tags_ == ()
         assert_array_equal(told.encoder_, plain.encoder_)
 
-    def test_a_second_fit_forgets_them(self, known: Dataset, dataset: Dataset) -> None:
-        model = Teaser(tol=1e-5).fit(known)
-        assert model.user_tags_
-        assert model.fit(dataset).user_tags_ == ()
-        with pytest.raises(ParameterError, match="no user features"):
-            model.profile([], about=["camp=music"])
-
     def test_a_full_remainder_is_refused(self, known: Dataset) -> None:
         full = Remainder(neighbours=None, l2=100.0)
         with pytest.raises(ParameterError, match=r"full remainder.*neighbours.*user_features=F"):
@@ -208,11 +175,6 @@ class TestFit:
             Teaser(remainder=full).estimate(known)
         model = Teaser(user_features=False, tol=1e-2, remainder=full).fit(known)
         assert model.user_tags_ == ()
-
-    @pytest.mark.parametrize("people", [None, "yes", 1])
-    def test_people_is_true_or_false(self, known: Dataset, people: Any) -> None:
-        with pytest.raises(ParameterError, match="user_features must be True or False, found"):
-            Teaser(user_features=people).fit(known)
 
     def test_a_prepared_system_must_have_their_rows(self, known: Dataset) -> None:
         system = Teaser(user_features=False).prepare(known)
@@ -235,18 +197,6 @@ class TestFit:
             found = Teaser(**how).fit(known, start=start)
             assert_allclose(found.encoder_, first.encoder_, atol=1e-5)
         assert_allclose(Teaser(**how).fit(dataset, start=first).encoder_, plain.encoder_, atol=1e-5)
-
-    def test_rows_are_matched_by_name(self, known: Dataset, fitted: Teaser) -> None:
-        assert known.user_features is not None
-        tags = (Tag("camp", "music"), Tag("camp", "theatre"))
-        other = known.user_features.__class__(
-            known.user_features.Q, tags, known.user_features.rules, known.user_features.report
-        )
-        found = match_rows(fitted, fitted.encoder_, known, other)
-        assert_array_equal(found[: known.n_items], fitted.encoder_)
-        assert fitted.user_encoder_ is not None
-        assert_array_equal(found[known.n_items], fitted.user_encoder_[1])
-        assert not found[known.n_items + 1].any()
 
 
 class TestProfile:
@@ -281,21 +231,6 @@ class TestProfile:
         assert fitted.profile(["i1"], about=["camp=music"]).certainty == pytest.approx(0.6)
         assert fitted.profile(HISTORY, about=["camp=music"]).certainty == pytest.approx(0.8)
 
-    def test_it_says_what_it_was_told(self, fitted: Teaser) -> None:
-        tag = Tag("camp", "cinema")
-        assert fitted.profile([], about=[tag, "camp=cinema"]).about == (tag,)
-        assert fitted.profile([]).about == ()
-
-    def test_nothing_known_is_as_before(self, fitted: Teaser) -> None:
-        several: tuple[Any, ...] = (None, [], ())
-        for nothing in several:
-            cold = fitted.profile([], about=nothing)
-            assert cold.general == 0.6
-            assert np.count_nonzero(cold.values) == 1
-            assert_array_equal(
-                fitted.profile(HISTORY, about=nothing).values, fitted.profile(HISTORY).values
-            )
-
     def test_cold_people_get_what_people_like_them_choose(self, fitted: Teaser) -> None:
         music = fitted.profile([], about=["camp=music"]).affinities
         cinema = fitted.profile([], about=["camp=cinema"]).affinities
@@ -303,24 +238,6 @@ class TestProfile:
         assert music[concert] > 0 > cinema[concert]
         best = fitted.recommend([], about=["camp=cinema"], k=5)
         assert all(int(str(r.item_id)[1:]) % 2 == 1 for r in best)
-
-    def test_presses_move_such_a_profile_as_any(self, fitted: Teaser) -> None:
-        before = fitted.profile([], about=["camp=music"]).affinities
-        after = fitted.profile([], {"labels=free": 1}, about=["camp=music"]).affinities
-        moved = {str(tag): after[tag] - before[tag] for tag in before if before[tag] != after[tag]}
-        assert moved == {"labels=free": pytest.approx(0.2)}
-
-    def test_a_certainty_of_ones_own_sees_the_longer_history(self, fitted: Teaser) -> None:
-        steering = Steering(certainty=lambda length: length / 10)
-        assert fitted.profile(["i1"], about=["camp=music"], steering=steering).certainty == 0.2
-
-    @given(st.integers(0, 10_000))
-    def test_features_speak_less_on_their_own_with_every_item(self, length: int) -> None:
-        now, next_ = alone_share(np.array([length, length + 1]))
-        assert 0 < next_ < now <= 1
-
-    def test_without_history_they_speak_on_their_own(self) -> None:
-        assert_allclose(alone_share(np.arange(4)), [1, 2 / 3, 1 / 3, 2 / 11])
 
 
 class TestAnswers:
@@ -340,9 +257,6 @@ class TestAnswers:
             # Affinities are one multiple of raw scores, whatever the tag.
             a, b = (profile.affinities[Tag.parse(t)] for t in ("type=concert", "town=Ghent"))
             assert sum(parts.values()) * b == pytest.approx(sum(others.values()) * a, rel=1e-9)
-
-    def test_origins_of_who_says_nothing_are_items_alone(self, fitted: Teaser) -> None:
-        assert list(fitted.origins("type=concert", HISTORY)) == HISTORY
 
     def test_a_batch_equals_its_single_people(self, fitted: Teaser) -> None:
         histories = [HISTORY, [], ["i2"], []]
@@ -383,14 +297,6 @@ class TestAnswers:
         with pytest.raises(ArtifactError, match="does not hold a whole"):
             teaser.load(tmp_path / "m")
 
-    def test_new_items_change_nothing_of_it(self, known: Dataset) -> None:
-        model = Teaser(tol=1e-5).fit(known)
-        before = model.profile(["i1"], about=["camp=music"]).values
-        model.add_items({"new": ["type=concert"]})
-        after = model.profile(["i1"], about=["camp=music"])
-        assert_array_equal(after.values, before)
-        assert "new" in [r.item_id for r in model.recommend([], about=["camp=music"], k=41)]
-
     def test_a_product_hands_them_to_its_aspect_part(self, known: Dataset) -> None:
         aspect = Teaser(tol=1e-5).fit(known)
         both = Product(aspect, EASE(l2_weights=10.0).fit(known))
@@ -430,31 +336,12 @@ class TestBadInput:
             model.recommend([], about=["camp=music"])
         assert model.recommend([], about=[]) == model.recommend([])
 
-    def test_features_of_several_users_are_a_list_of_lists(self, fitted: Teaser) -> None:
-        wrong: list[Any] = ["camp=music", {"camp": 1}, 7]
-        for about in wrong:
-            with pytest.raises(ParameterError, match="one list of features for each"):
-                fitted.recommend_batch([[]], about=about)
-
-    def test_everyone_needs_an_entry(self, fitted: Teaser) -> None:
-        with pytest.raises(ParameterError, match="2 histories, and features of 1 users"):
-            fitted.recommend_batch([[], []], about=[["camp=music"]])
-
     def test_a_matrix_must_fit(self, fitted: Teaser) -> None:
         X = np.zeros((2, len(fitted.items_)))
         with pytest.raises(ParameterError, match=r"shape \(2, 3\).*2 features"):
             fitted.score_batch(X, about=np.zeros((2, 3)))
         with pytest.raises(ParameterError, match="only 0 and 1"):
             fitted.score_batch(X, about=np.full((2, 2), 0.5))
-
-    def test_places_are_each_once_and_in_order(self) -> None:
-        rows = UserRows((Tag("a", "x"), Tag("a", "y")), np.zeros((2, 3)), np.zeros((2, 3)))
-        assert place_about(["a=y", "a=x", "a=y"], rows) == [0, 1]
-        assert place_about(None, rows) == []
-        assert place_many_about(None, rows, 4) is None
-        found = place_many_about([None, ["a=y"]], rows, 2)
-        assert found is not None
-        assert_array_equal(found.toarray(), [[0, 0], [0, 1]])
 
 
 class TestEvaluation:

@@ -39,28 +39,30 @@ from teaser.model.gram import Gram, leading_eigenpairs
 from teaser.parameters import Options, check_count, check_number
 
 Array = NDArray[Any]
-
-
+Discovered = tuple[Dataset, Groups]
+log = logging.getLogger("teaser")
 # The eigenvalues of N lie close together: twice the products of a preconditioner.
 _SUBSPACE_ROUNDS = 8
-
-
 # Products of a block Krylov space, and the relative length below which a direction is nothing new.
 _STEPS = 8
-
-
 _LEAST = 1e-3
-
-
 _ROUNDING = 1e-6
-
-
 # The starting items of k-means are drawn in this many parts, each far from those before.
 _DRAWS = 64
-
-
 # Cosines of one block of items with all groups.
 _BLOCK_BYTES = 2**26
+# People with long histories count less for what goes together.
+USER_POWER = 0.5
+# Rounds of k-means: to where it ends, and few from earlier groups, which are to stay themselves.
+_ROUNDS = 30
+_ROUNDS_AGAIN = 5
+# The groups of an earlier fit are kept as they are if their number is this near to n / grain.
+_SAME_NUMBER = 0.1
+# Products with the Gram, and arrays of items x factors, that the embedding takes; then rounds of
+# k-means in which every item is compared with every group, if comparisons are counted.
+_PRODUCTS = 3
+_ARRAYS = 6
+_WHOLE_ROUNDS = 8
 
 
 class NormalGram:
@@ -301,38 +303,6 @@ def _refilled(group: Array, cosine: Array, n_groups: int) -> Array:
 def _blocks(Y: Array, centroids: Array) -> Any:
     height = max(1, _BLOCK_BYTES // (len(centroids) * Y.dtype.itemsize))
     return (slice(first, first + height) for first in range(0, len(Y), height))
-
-
-Discovered = tuple[Dataset, Groups]
-
-
-log = logging.getLogger("teaser")
-
-
-# People with long histories count less for what goes together.
-USER_POWER = 0.5
-
-
-# Rounds of k-means: to where it ends, and few from earlier groups, which are to stay themselves.
-_ROUNDS = 30
-
-
-_ROUNDS_AGAIN = 5
-
-
-# The groups of an earlier fit are kept as they are if their number is this near to n / grain.
-_SAME_NUMBER = 0.1
-
-
-# Products with the Gram, and arrays of items x factors, that the embedding takes; then rounds of
-# k-means in which every item is compared with every group, if comparisons are counted.
-_PRODUCTS = 3
-
-
-_ARRAYS = 6
-
-
-_WHOLE_ROUNDS = 8
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -22,7 +22,44 @@ from teaser.files import read_settings
 from teaser.model.tables import Packed
 from teaser.notebook import draw_groups
 
+Array = NDArray[Any]
 _TABLES = ("rename", "merge", "drop")
+# Characters of one title, and of a whole name.
+_TITLE = 36
+_NAME = 80
+_ITEMS = 3
+# A declared tag labels a group if this share of the members carry it, this many times as often
+# as items do on the whole.
+_LEAST_SHARE = 0.3
+_LEAST_LIFT = 2.0
+_LEAST_CARRIERS = 3
+# Two groups with a smaller overlap (members of both / members of either) are not the same.
+LEAST_OVERLAP = 0.25
+EXEMPLARS = 10
+_TEMPLATE = """\
+# Groups of items that the same people choose, as the system found them. Name this file in
+# DiscoveredTags(names=...) or --discovered-names, and fit again with the present model as the
+# start. Presses on a name that you replace go on counting.
+
+# Groups that shall not be tags, such as drop = ["First group", "Second group"].
+"""
+_MERGE = """
+[merge]
+# Groups that become one, such as "New name" = ["First group", "Second group"].
+"""
+_RENAME = """
+[rename]
+# Write a better name on the right, and remove the # at the beginning of the line.
+"""
+_SCHEMA: dict[str, Any] = {
+    "name": pl.String,
+    "grain": pl.Float64,
+    "size": pl.Int64,
+    "exemplars": pl.List(pl.Int64),
+    "label_feature": pl.String,
+    "label_value": pl.String,
+    "label_share": pl.Float64,
+}
 
 
 @dataclass(frozen=True)
@@ -159,30 +196,6 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(map(_is_name, value))
 
 
-Array = NDArray[Any]
-
-
-# Characters of one title, and of a whole name.
-_TITLE = 36
-
-
-_NAME = 80
-
-
-_ITEMS = 3
-
-
-# A declared tag labels a group if this share of the members carry it, this many times as often
-# as items do on the whole.
-_LEAST_SHARE = 0.3
-
-
-_LEAST_LIFT = 2.0
-
-
-_LEAST_CARRIERS = 3
-
-
 def central_items(cosines: sp.csr_array, counts: Array, most: int) -> list[list[int]]:
     """Return the positions of the best-known central items of each group, the best first.
 
@@ -305,34 +318,6 @@ def label_groups(members: sp.csr_array, S: sp.csr_array) -> list[tuple[int, floa
         best = int(value.argmax()) if clear.any() else None
         out.append(None if best is None else (int(columns[best]), float(share[best])))
     return out
-
-
-# Two groups with a smaller overlap (members of both / members of either) are not the same.
-LEAST_OVERLAP = 0.25
-
-
-EXEMPLARS = 10
-
-
-_TEMPLATE = """\
-# Groups of items that the same people choose, as the system found them. Name this file in
-# DiscoveredTags(names=...) or --discovered-names, and fit again with the present model as the
-# start. Presses on a name that you replace go on counting.
-
-# Groups that shall not be tags, such as drop = ["First group", "Second group"].
-"""
-
-
-_MERGE = """
-[merge]
-# Groups that become one, such as "New name" = ["First group", "Second group"].
-"""
-
-
-_RENAME = """
-[rename]
-# Write a better name on the right, and remove the # at the beginning of the line.
-"""
 
 
 @dataclass(frozen=True)
@@ -561,17 +546,6 @@ class Groups:
             Path(path).write_text(self.to_toml(titles), encoding="utf-8")
         except OSError as error:
             raise RuleError(f"The groups could not be written to {path}: {error}.") from error
-
-
-_SCHEMA: dict[str, Any] = {
-    "name": pl.String,
-    "grain": pl.Float64,
-    "size": pl.Int64,
-    "exemplars": pl.List(pl.Int64),
-    "label_feature": pl.String,
-    "label_value": pl.String,
-    "label_share": pl.Float64,
-}
 
 
 def earlier_weights(previous: Groups, grain: float, items: Ids) -> tuple[list[str], sp.csr_array]:

@@ -70,17 +70,19 @@ from teaser.model.solve import (
 from teaser.parameters import Options, check_count, check_number, check_share
 
 Array = NDArray[Any]
-
-
 RemainderMatrix: TypeAlias = Any  # items x items, a dense array or a csr one
-
-
 # Beyond this multiple of l1 and the mean count, float32 has lost three digits of R and more.
 _LARGEST_K = 1000
-
-
 _ROWS = 256
 _CHUNK_BYTES = 2**26
+# Neighbours are those by the cosine of a Gram with these weights of users, whatever those of the
+# fit are: a long history says less about which two items go together.
+NEAR_POWER = 0.5
+# G on the neighbours of the items of a batch. More of it means fewer passes over the interactions.
+_BATCH_BYTES = 2**31
+_SOLVE_BYTES = 2**25
+# Pairs that two cores count a second, for estimates.
+_PAIR_RATE = 0.3e9
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -483,22 +485,6 @@ def unpack_remainder(arrays: Mapping[str, Array], n_learned: int) -> RemainderMa
     return R
 
 
-# Neighbours are those by the cosine of a Gram with these weights of users, whatever those of the
-# fit are: a long history says less about which two items go together.
-NEAR_POWER = 0.5
-
-
-# G on the neighbours of the items of a batch. More of it means fewer passes over the interactions.
-_BATCH_BYTES = 2**31
-
-
-_SOLVE_BYTES = 2**25
-
-
-# Pairs that two cores count a second, for estimates.
-_PAIR_RATE = 0.3e9
-
-
 @dataclass(frozen=True, eq=False)
 class Found:
     """A remainder R (items x items, csr, zero diagonal), and diag(G R), one an item."""
@@ -536,7 +522,6 @@ class Neighbours:
         *,
         penalty: Array,
         n_items: int | None = None,
-        cosine_gram: Gram | None = None,
         near: sp.csr_array | None = None,
     ) -> "Neighbours":
         """Find the neighbours.
@@ -549,21 +534,14 @@ class Neighbours:
             l1 times the row penalties.
         n_items
             How many of the rows of G are items, not user features; all when not given.
-        cosine_gram
-            The Gram whose cosines say who is near; that of the fit when not given.
         near
             The neighbours, where `nearest` has found them already.
         """
         n = gram.n_items if n_items is None else n_items
         check_neighbours(gram.dtype.name, m, n_items=n)
         if near is None:
-            near = nearest(gram if cosine_gram is None else cosine_gram, m, n_items=n)
+            near = nearest(gram, m, n_items=n)
         return cls(gram, near, to_host(penalty).astype(np.float64))
-
-    @property
-    def n_without(self) -> int:
-        """How many items have no neighbours: nobody chose them together with another."""
-        return int((np.diff(self.near.indptr) == 0).sum())
 
     def remainder(self, encoder: Matrix, D: Matrix, kappa: float) -> Found:
         """Return the best remainder of an encoder and a decoder.
@@ -726,34 +704,6 @@ class _Explained:
         rows, columns = (np.asarray(part, like=HE) for part in (T, D.indices[at]))
         seen = HE[rows[:, :, None], columns[:, None, :]]
         return np.asarray(np.einsum("bmq,bq->bm", seen, np.asarray(weights, like=HE)), like=HE)
-
-
-def fit_neighbours(
-    gram: Gram,
-    E: Matrix,
-    D: Matrix,
-    *,
-    l1: float,
-    row_penalty: Array | None = None,
-    options: Remainder,
-    n_items: int | None = None,
-    cosine_gram: Gram | None = None,
-) -> sp.csr_array:
-    """Return the remainder of nearest neighbours for an encoder and a decoder (items x items).
-
-    Parameters
-    ----------
-    E, D
-        As in `Neighbours.remainder`.
-    l1, row_penalty
-        L is l1 times the row penalties; these are ones when not given.
-    n_items, cosine_gram
-        As in `Neighbours.build`.
-    """
-    penalty = l1 * (np.ones(gram.n_items) if row_penalty is None else to_host(row_penalty))
-    m = int(options.neighbours or 0)
-    found = Neighbours.build(gram, m, penalty=penalty, n_items=n_items, cosine_gram=cosine_gram)
-    return found.remainder(E, D, float(options.l2)).R
 
 
 def learn_neighbours(

@@ -22,23 +22,13 @@ from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjug
 from teaser.parameters import Options, check_share
 
 Array = NDArray[Any]
-
-
+Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
 # From so many users on, histories are summed by one product, for so many tags at a time.
 _MANY_USERS, _TAGS = 32, 256
-
-
-Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
-
-
 # Entries are left out in at most _STAGES stages, of which the first keeps less than _FIRST. All
 # but the last are solved to a tolerance that is _LOOSER times as large.
 _STAGES = 4
-
-
 _FIRST = 0.8
-
-
 _LOOSER = 3.0
 
 

@@ -37,6 +37,8 @@ from teaser.model.solve import System
 from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
+About = Iterable[Tag | str]  # the features of one user
+ManyAbout: TypeAlias = Any  # a list with the features of each user, or a binary matrix
 
 
 def match_encoder(
@@ -68,12 +70,6 @@ def match_encoder(
     out[from_rows < 0] = 0
     out[:, from_columns < 0] = 0
     return out
-
-
-About = Iterable[Tag | str]  # the features of one user
-
-
-ManyAbout: TypeAlias = Any  # a list with the features of each user, or a binary matrix
 
 
 @dataclass(frozen=True, eq=False)
