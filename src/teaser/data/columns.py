@@ -37,6 +37,21 @@ _MOST = 0.9
 _HALF = 0.5
 # More columns that all look like item ids are those of a table with a column for each item.
 _WIDE = 2
+_RATINGS = ("rating", "ratings", "stars", "star", "score", "rate", "overall", "grade", "vote")
+_MAX_RATINGS = 101
+# Ratings in the upper third of their range are choices: 4 of 5, 7 of 10.
+_UPPER = 2 / 3
+_TIMES = {"time", "timestamp", "date", "datetime", "day", "ts", "when"}
+# Numbers in a column of any other name are times if all lie between 1995 and 2040.
+_FROM, _UNTIL = 8e8, 2.2e9
+_ID = re.compile("(^|_)(id|key|code|no|number)$")
+_MOSTLY = 0.5
+_SAMPLE = 1000
+_AMOUNTS = {
+    "weight", "plays", "playcount", "count", "counts", "listens", "listencount", "scrobbles",
+    "hours", "minutes", "playtime", "duration", "frequency", "freq", "views", "clicks", "visits",
+    "quantity", "qty", "amount", "purchases", "orders", "strength", "play", "listen", "watch",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -320,23 +335,6 @@ def names_ids(columns: Iterable[str], what: str) -> bool:
     """Return whether a column has a name that ids of users, or of items, often have."""
     names = _names(_USERS) if what == "users" else _names(_ITEMS, *_CODES)
     return bool(_by_name(columns, names))
-
-
-_RATINGS = ("rating", "ratings", "stars", "star", "score", "rate", "overall", "grade", "vote")
-_MAX_RATINGS = 101
-# Ratings in the upper third of their range are choices: 4 of 5, 7 of 10.
-_UPPER = 2 / 3
-_TIMES = {"time", "timestamp", "date", "datetime", "day", "ts", "when"}
-# Numbers in a column of any other name are times if all lie between 1995 and 2040.
-_FROM, _UNTIL = 8e8, 2.2e9
-_ID = re.compile("(^|_)(id|key|code|no|number)$")
-_MOSTLY = 0.5
-_SAMPLE = 1000
-_AMOUNTS = {
-    "weight", "plays", "playcount", "count", "counts", "listens", "listencount", "scrobbles",
-    "hours", "minutes", "playtime", "duration", "frequency", "freq", "views", "clicks", "visits",
-    "quantity", "qty", "amount", "purchases", "orders", "strength", "play", "listen", "watch",
-}  # fmt: skip
 
 
 def unused_notes(table: Table, reader: RowReader) -> list[str]:

@@ -28,6 +28,68 @@ _COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
 # From so many items on, a tag needs so many of them.
 _MIN_ITEMS = ((30_000, 10), (3_000, 5), (300, 3), (30, 2), (0, 1))
 _POPULARITY = "the model learns popularity by itself"
+_SUBJECTS = (
+    "album", "anime", "app", "article", "book", "course", "event", "film", "game", "item",
+    "movie", "product", "recipe", "show", "song", "track", "video",
+)  # fmt: skip
+_ROLE_NAMES = {
+    "title": (
+        *("title", "name", "original_title", "label"),
+        *(f"{subject}_{word}" for word in ("title", "name") for subject in _SUBJECTS),
+    ),
+    "description": ("description", "summary", "plot", "abstract", "overview", "text"),
+    "link": ("link", "url", "website", "href"),
+    "date": ("date", "start", "start_date", "release_date", "published", "day"),
+}
+# Words of a picture's name; with "url", "link", "path" or a size beside them, or alone.
+_PICTURES = (
+    "picture", "image", "poster", "photo", "cover", "img", "pic", "thumbnail", "thumb", "artwork",
+)  # fmt: skip
+_BESIDE = {"url", "link", "path", "src", "uri", "address"}
+_SIZES = {
+    **dict.fromkeys(("xl", "xxl", "full", "original", "orig", "hd", "max"), 4),
+    **dict.fromkeys(("l", "large", "big"), 3),
+    **dict.fromkeys(("m", "medium", "mid"), 1),
+    **dict.fromkeys(("s", "small", "xs", "thumb", "thumbnail", "icon", "mini", "tiny"), 0),
+}
+_NO_SIZE = 2
+ADDRESS = r"^(https?://|data:|<svg)"
+_PICTURE = (
+    r"(?i)^(data:image/|\s*<svg|https?://[^\s?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$))"
+)
+# A cover may be "paperback", and an image a number.
+_PATH = r"[/.]|^data:|^\s*<svg"
+_SHOWN_PICTURE = r"^(https://|data:image/|\s*<svg)"
+_SHOWN_LINK = r"^https?://"
+_MOSTLY = 0.8
+# Above this absolute rank correlation with the item counts, a number is popularity.
+MAX_CORRELATION = 0.6
+# With fewer items a rank correlation says little.
+_FEWEST_ITEMS = 30
+_THINGS = (
+    "attendee", "booking", "bookmark", "borrow", "borrower", "buyer", "checkout", "click",
+    "comment", "customer", "dislike", "download", "downvote", "fan", "favorite", "favourite",
+    "follow", "follower", "hit", "impression", "install", "interaction", "like", "listen",
+    "listener", "loan", "member", "order", "owner", "participant", "play", "purchase",
+    "rater", "rating", "reader", "review", "reviewer", "sale", "scrobble", "seller", "share",
+    "stream", "subscriber", "upvote", "user", "view", "viewer", "visit", "visitor", "vote",
+    "voter", "watch", "watcher", "watchlist", "wish", "wishlist",
+)  # fmt: skip
+_COUNTERS = (
+    "amount", "cnt", "count", "counts", "counter", "n", "nb", "no", "nr", "num", "number",
+    "qty", "quantity", "sum", "times", "total",
+)  # fmt: skip
+_MEANS = {
+    "average", "avg", "mean", "median", "percent", "pct", "per", "ratio", "rate", "score",
+}  # fmt: skip
+_ALWAYS = {
+    "hotness", "rank", "ranked", "ranking", "ranks", "salesrank", "trending",
+}  # fmt: skip
+_THING = "|".join(_THINGS)
+_COUNTER = "|".join(_COUNTERS)
+_TOGETHER = re.compile(
+    rf"(?:{_COUNTER})(?:of)?(?:{_THING})s?|(?:{_THING})s?(?:{_COUNTER})|users?rated"
+)
 
 
 def infer_rules(items: pl.DataFrame, *, item: str, counts: pl.Series | None = None) -> Rules:
@@ -222,42 +284,6 @@ def _mean(column: pl.Series) -> float:
     return float(mean)
 
 
-_SUBJECTS = (
-    "album", "anime", "app", "article", "book", "course", "event", "film", "game", "item",
-    "movie", "product", "recipe", "show", "song", "track", "video",
-)  # fmt: skip
-_ROLE_NAMES = {
-    "title": (
-        *("title", "name", "original_title", "label"),
-        *(f"{subject}_{word}" for word in ("title", "name") for subject in _SUBJECTS),
-    ),
-    "description": ("description", "summary", "plot", "abstract", "overview", "text"),
-    "link": ("link", "url", "website", "href"),
-    "date": ("date", "start", "start_date", "release_date", "published", "day"),
-}
-# Words of a picture's name; with "url", "link", "path" or a size beside them, or alone.
-_PICTURES = (
-    "picture", "image", "poster", "photo", "cover", "img", "pic", "thumbnail", "thumb", "artwork",
-)  # fmt: skip
-_BESIDE = {"url", "link", "path", "src", "uri", "address"}
-_SIZES = {
-    **dict.fromkeys(("xl", "xxl", "full", "original", "orig", "hd", "max"), 4),
-    **dict.fromkeys(("l", "large", "big"), 3),
-    **dict.fromkeys(("m", "medium", "mid"), 1),
-    **dict.fromkeys(("s", "small", "xs", "thumb", "thumbnail", "icon", "mini", "tiny"), 0),
-}
-_NO_SIZE = 2
-ADDRESS = r"^(https?://|data:|<svg)"
-_PICTURE = (
-    r"(?i)^(data:image/|\s*<svg|https?://[^\s?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$))"
-)
-# A cover may be "paperback", and an image a number.
-_PATH = r"[/.]|^data:|^\s*<svg"
-_SHOWN_PICTURE = r"^(https://|data:image/|\s*<svg)"
-_SHOWN_LINK = r"^https?://"
-_MOSTLY = 0.8
-
-
 def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
     """Return the columns of title, description, picture, link and date.
 
@@ -356,37 +382,6 @@ def _share(column: pl.Series, pattern: str) -> float:
     filled = filled.filter(filled.str.strip_chars() != "")
     share: Any = filled.str.contains(pattern).mean() if len(filled) else 0.0
     return float(share)
-
-
-# Above this absolute rank correlation with the item counts, a number is popularity.
-MAX_CORRELATION = 0.6
-# With fewer items a rank correlation says little.
-_FEWEST_ITEMS = 30
-
-_THINGS = (
-    "attendee", "booking", "bookmark", "borrow", "borrower", "buyer", "checkout", "click",
-    "comment", "customer", "dislike", "download", "downvote", "fan", "favorite", "favourite",
-    "follow", "follower", "hit", "impression", "install", "interaction", "like", "listen",
-    "listener", "loan", "member", "order", "owner", "participant", "play", "purchase",
-    "rater", "rating", "reader", "review", "reviewer", "sale", "scrobble", "seller", "share",
-    "stream", "subscriber", "upvote", "user", "view", "viewer", "visit", "visitor", "vote",
-    "voter", "watch", "watcher", "watchlist", "wish", "wishlist",
-)  # fmt: skip
-_COUNTERS = (
-    "amount", "cnt", "count", "counts", "counter", "n", "nb", "no", "nr", "num", "number",
-    "qty", "quantity", "sum", "times", "total",
-)  # fmt: skip
-_MEANS = {
-    "average", "avg", "mean", "median", "percent", "pct", "per", "ratio", "rate", "score",
-}  # fmt: skip
-_ALWAYS = {
-    "hotness", "rank", "ranked", "ranking", "ranks", "salesrank", "trending",
-}  # fmt: skip
-_THING = "|".join(_THINGS)
-_COUNTER = "|".join(_COUNTERS)
-_TOGETHER = re.compile(
-    rf"(?:{_COUNTER})(?:of)?(?:{_THING})s?|(?:{_THING})s?(?:{_COUNTER})|users?rated"
-)
 
 
 def names_attention(name: str) -> bool:

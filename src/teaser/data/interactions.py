@@ -17,9 +17,27 @@ from teaser.data.reading import EARLIEST, EXAMPLES, Refusal, few, need_columns, 
 from teaser.errors import DataError, ParameterError, TableError, counted
 
 _NO_ID = r"(?i)^(nan|none|null|n/?a|\\N)$"
-
-
 _EXACT = 2**53  # float64 represents every smaller integer exactly
+Problems = list[tuple[str, pl.Series, str]]
+Counts = Literal["once", "log"]
+DAY = 86_400.0
+# Seconds reach 1e11 in the year 5138, milliseconds in 1973; likewise for smaller units.
+_LATEST = 1e11
+_UNITS = ((_LATEST, 1e3), (1e14, 1e6), (1e17, 1e9))
+_ISO = (
+    r"^(\d{4}-\d\d-\d\d)(?:[T ]+(\d\d?):(\d\d)(?::(\d\d(?:\.\d+)?))?"
+    r"\s*([AaPp][Mm])?\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?)?$"
+)
+_YEAR_LAST = r"^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})\b(.*)$"
+_MONTHS = 12
+_MISSING = r"(?i)^(|nan|nat|none|null|n/?a|\\N|-)$"
+WRITE_TIMES = (
+    "Write times as dates, year first, such as 2024-12-31 or 2024-12-31T18:30:00, or as unix "
+    "seconds or milliseconds."
+)
+Id = TypeVar("Id", bound=ItemId)
+# Of a choice of strength 1: more against it makes lists less accurate; see benchmarks/README.md.
+STRENGTH = -0.125
 
 
 @dataclass(frozen=True)
@@ -62,9 +80,6 @@ class ReadReport:
             *([zero] if self.zero_strength else []),
             *(str(refusal) for refusal in self.refused),
         ]
-
-
-Problems = list[tuple[str, pl.Series, str]]
 
 
 @dataclass(frozen=True)
@@ -512,39 +527,6 @@ def _place(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> pl.DataFr
     return pairs.join(rows, on="user").join(columns, on="item")
 
 
-Counts = Literal["once", "log"]
-
-DAY = 86_400.0
-
-
-# Seconds reach 1e11 in the year 5138, milliseconds in 1973; likewise for smaller units.
-_LATEST = 1e11
-
-
-_UNITS = ((_LATEST, 1e3), (1e14, 1e6), (1e17, 1e9))
-
-
-_ISO = (
-    r"^(\d{4}-\d\d-\d\d)(?:[T ]+(\d\d?):(\d\d)(?::(\d\d(?:\.\d+)?))?"
-    r"\s*([AaPp][Mm])?\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?)?$"
-)
-
-
-_YEAR_LAST = r"^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})\b(.*)$"
-
-
-_MONTHS = 12
-
-
-_MISSING = r"(?i)^(|nan|nat|none|null|n/?a|\\N|-)$"
-
-
-WRITE_TIMES = (
-    "Write times as dates, year first, such as 2024-12-31 or 2024-12-31T18:30:00, or as unix "
-    "seconds or milliseconds."
-)
-
-
 def check_half_life(half_life: Any) -> None:
     """Raise `ParameterError` unless this is a number of days above 0."""
     is_number = isinstance(half_life, int | float | np.integer | np.floating)
@@ -662,9 +644,6 @@ def as_date(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 
-Id = TypeVar("Id", bound=ItemId)
-
-
 def decayed(
     times: Mapping[Id, Any],
     *,
@@ -720,10 +699,6 @@ def _no_time(item: ItemId, when: Any) -> ParameterError:
         f"The time of {item!r} must be a date, a datetime, an ISO text, or unix seconds or "
         f"milliseconds, found {when!r}."
     )
-
-
-# Of a choice of strength 1: more against it makes lists less accurate; see benchmarks/README.md.
-STRENGTH = -0.125
 
 
 def _strengths(frame: pl.DataFrame, pairs: pl.DataFrame, rule: Strength | None) -> pl.Series:

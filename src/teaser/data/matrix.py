@@ -13,6 +13,7 @@ from teaser.errors import ArtifactError, UnknownItemError, closest_names
 
 ItemId = int | str
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
+Array = NDArray[Any]
 
 
 def saved_ids(column: pl.Series, what: str) -> "Ids":
@@ -91,9 +92,6 @@ class Ids(Sequence[ItemId]):
     def extended(self, names: Iterable[ItemId]) -> "Ids":
         """Return these ids followed by further ones."""
         return Ids((*self._names, *names))
-
-
-Array = NDArray[Any]
 
 
 def binary_matrix(

@@ -18,6 +18,9 @@ from teaser.errors import DataError, RuleError
 
 # For what `Dataset.lines` tells too.
 REPORT_LOG = logging.getLogger("teaser.report")
+# A value of few users may identify them, and says little about others.
+_MIN_USERS = 10
+_MANY_USERS = 300
 
 
 def describe_items(
@@ -103,11 +106,6 @@ def with_common_ids(
     if ids.dtype == table[column].dtype:
         return table, ids
     return table.with_columns(pl.col(column).cast(pl.String)), ids.cast(pl.String)
-
-
-# A value of few users may identify them, and says little about others.
-_MIN_USERS = 10
-_MANY_USERS = 300
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,63 @@ from teaser.errors import DataError, ParameterError, TableError, closest, counte
 from teaser.files import GZIP, open_regular, read_unpacked
 
 EXAMPLES = 3
-
-
 _LONGEST_EXAMPLE = 60
+LOG = logging.getLogger("teaser")
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
+JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+_DELIMITERS = ("\t", "::", ";", ",", "|")
+_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
+_SAMPLE_BYTES = 2**16
+_SAMPLE_LINES = 100
+# Separators of polars have one byte; a longer delimiter is replaced by one of these.
+_UNUSED = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04"
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_OPTIONS = {"items": "--items-columns", "users": "--users-columns"}
+EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
+# Unreadable rows are refused one by one up to this share, or this number in a short table.
+MAX_BAD_SHARE = 0.01
+_MAX_BAD_ROWS = 3
+_MAX_BAD_SHARE_OF_FEW = 0.1
+_CUT_ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30})$")
+# Stands for a line break inside a quoted field: no text has a zero byte.
+_BREAK = "\0"
+_UNZIP = "Unpack it first; text may also be gzipped."
+_KINDS = {
+    b"PK\x03\x04": (
+        "a zip archive or an Excel workbook",
+        "Unpack it, or save the sheet as csv.",
+    ),
+    b"BZh": ("packed with bzip2", _UNZIP),
+    b"\xfd7zXZ": ("packed with xz", _UNZIP),
+    b"\x28\xb5\x2f\xfd": ("packed with zstd", _UNZIP),
+    # polars would unpack these, however far they expand.
+    **dict.fromkeys((b"x\x01", b"x\x9c", b"x\xda"), ("packed with zlib", _UNZIP)),
+    b"7z\xbc\xaf": ("packed with 7z", _UNZIP),
+    b"SQLite format 3": ("an SQLite database", "Export the table as csv."),
+    b"\xd0\xcf\x11\xe0": ("an Excel workbook of an old kind", "Save the sheet as csv."),
+}
+_LONGEST_MARK = max(map(len, _KINDS))
+# UTF-32's mark begins with that of UTF-16, so that it comes first.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
+_AROUND = 20
+_MOST_PROPERTIES = 200
+# A table with this many rows an item is in long form, or has rows that say the same.
+_ROWS_PER_ITEM = 1.5
+_PROPERTIES = (
+    "property", "attribute", "feature", "key", "field", "predicate", "relation", "facet",
+    "property_name", "attribute_name", "feature_name", "variable", "prop", "attr",
+)  # fmt: skip
+_VALUES = (
+    "value", "val", "object", "property_value", "attribute_value", "feature_value", "content",
+)  # fmt: skip
+# Between the words of bookTitle, ImageURL and ratings5.
+_BETWEEN = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
 
 
 @dataclass(frozen=True)
@@ -119,14 +173,6 @@ def first_line(error: BaseException) -> str:
 
 Read = TypeVar("Read", bound=Table | None)
 
-LOG = logging.getLogger("teaser")
-
-
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
-
-
-JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
-
 
 def read_table(
     source: Any,
@@ -186,8 +232,7 @@ def read(
                 "columns and delimiter say how a text file is read, and have no meaning for a "
                 f"{type(source).__name__}. Leave them out."
             )
-        frame = _collect(source, what) if isinstance(source, pl.LazyFrame) else None
-        table = Table(_from_frame(source, what) if frame is None else frame, f"the {what}")
+        table = Table(_from_frame(source, what), f"the {what}")
     if table.frame.height == 0:
         where = f" in {source}" if isinstance(source, str | Path) else ""
         found = ", ".join(table.frame.columns) or "none"
@@ -252,22 +297,21 @@ def _check_columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(name.strip() for name in names)
 
 
-def _collect(source: pl.LazyFrame, what: str) -> pl.DataFrame:
-    try:
-        return source.collect()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise TableError(f"The {what} could not be read: {first_line(error)}.") from error
-
-
 def _from_frame(source: Any, what: str) -> pl.DataFrame:
-    source = _with_index(source)
+    """Return a frame of any library as one of polars."""
+    if type(source).__module__.startswith("pandas") and hasattr(source, "columns"):
+        names = list(source.index.names)
+        if None not in names and not set(names) & set(source.columns):
+            source = source.reset_index()
     try:
+        if isinstance(source, pl.LazyFrame):
+            source = source.collect()
         frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
     except Exception as error:
         advice = "Pass a path, or a polars, pandas or pyarrow frame, its columns of one type each."
         if type(source).__module__.startswith("pandas") and find_spec("pyarrow") is None:
             advice = "Reading such pandas frames needs pyarrow: pip install pyarrow."
-        reason = "; ".join(str(part) for part in error.args) or repr(error)
+        reason = "; ".join(str(part).partition("\n")[0] for part in error.args) or repr(error)
         raise TableError(
             f"A {type(source).__name__} cannot be read as {what}: {reason}. {advice}"
         ) from error
@@ -278,16 +322,6 @@ def _from_frame(source: Any, what: str) -> pl.DataFrame:
                 f"{shown(column[0])}. Convert them to strings or numbers."
             )
     return frame
-
-
-def _with_index(source: Any) -> Any:
-    """Return a pandas frame with its index as columns, where that has names."""
-    if not type(source).__module__.startswith("pandas") or not hasattr(source, "columns"):
-        return source
-    names = list(source.index.names)
-    if None in names or set(names) & set(source.columns):
-        return source
-    return source.reset_index()
 
 
 def _read_file(
@@ -324,28 +358,6 @@ def _read_file(
         raise TableError(f"{path} could not be read: {first_line(error)}.") from error
     except (OSError, EOFError, LookupError, zlib.error, pl.exceptions.PolarsError) as error:
         raise TableError(f"{path} could not be read: {first_line(error)}.") from error
-
-
-_DELIMITERS = ("\t", "::", ";", ",", "|")
-
-
-_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
-
-
-_SAMPLE_BYTES = 2**16
-
-
-_SAMPLE_LINES = 100
-
-
-# Separators of polars have one byte; a longer delimiter is replaced by one of these.
-_UNUSED = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04"
-
-
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
-
-
-_OPTIONS = {"items": "--items-columns", "users": "--users-columns"}
 
 
 def read_delimited(
@@ -626,26 +638,6 @@ def typed(column: pl.Series) -> pl.Series:
     return column if column.str.contains(r"^[+-]?(0\d|\d{16})").any() else numbers
 
 
-EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
-
-
-# Unreadable rows are refused one by one up to this share, or this number in a short table.
-MAX_BAD_SHARE = 0.01
-
-
-_MAX_BAD_ROWS = 3
-
-
-_MAX_BAD_SHARE_OF_FEW = 0.1
-
-
-_CUT_ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30})$")
-
-
-# Stands for a line break inside a quoted field: no text has a zero byte.
-_BREAK = "\0"
-
-
 def quoted_field(separator: str) -> re.Pattern[bytes]:
     """Return the pattern of a field that is enclosed in quotes, quotes inside it doubled."""
     mark = re.escape(separator.encode())
@@ -821,46 +813,6 @@ def _refuse_long(
     return (Refusal(f"more fields than {layout.expected}", len(bad), tuple(examples)),)
 
 
-_UNZIP = "Unpack it first; text may also be gzipped."
-
-
-_KINDS = {
-    b"PK\x03\x04": (
-        "a zip archive or an Excel workbook",
-        "Unpack it, or save the sheet as csv.",
-    ),
-    b"BZh": ("packed with bzip2", _UNZIP),
-    b"\xfd7zXZ": ("packed with xz", _UNZIP),
-    b"\x28\xb5\x2f\xfd": ("packed with zstd", _UNZIP),
-    # polars would unpack these, however far they expand.
-    **dict.fromkeys((b"x\x01", b"x\x9c", b"x\xda"), ("packed with zlib", _UNZIP)),
-    b"7z\xbc\xaf": ("packed with 7z", _UNZIP),
-    b"SQLite format 3": ("an SQLite database", "Export the table as csv."),
-    b"\xd0\xcf\x11\xe0": ("an Excel workbook of an old kind", "Save the sheet as csv."),
-}
-
-
-_LONGEST_MARK = max(map(len, _KINDS))
-
-
-_UTF8 = codecs.BOM_UTF8
-
-
-# UTF-32's mark begins with that of UTF-16, so that it comes first.
-_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-
-
-_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
-
-
-_AROUND = 20
-
-
 def read_text(path: Path, encoding: str) -> tuple[bytes, tuple[str, ...]]:
     """Return a text file as UTF-8 without trailing blank lines, and notes on its encoding."""
     text = read_unpacked(path)
@@ -876,7 +828,7 @@ def read_text(path: Path, encoding: str) -> tuple[bytes, tuple[str, ...]]:
     elif codec.startswith(("utf-16", "utf-32")) and b"\0" not in text:
         # A line break has a zero byte there.
         raise wrong_encoding(text, path, encoding)
-    elif not codec.startswith("utf") and not text.isascii() and _is_utf8(text):
+    elif not codec.startswith("utf") and not text.isascii() and _first_bad(text) is None:
         # Text of another encoding with such bytes is next to never valid UTF-8.
         notes = (f"{path} is encoded in utf-8, and was read so, not as {encoding}",)
     else:
@@ -886,7 +838,7 @@ def read_text(path: Path, encoding: str) -> tuple[bytes, tuple[str, ...]]:
             raise wrong_encoding(text, path, encoding) from error
     if b"\0" in text:
         raise wrong_encoding(text, path, encoding)
-    text = text.removeprefix(_UTF8).rstrip(b"\r\n")
+    text = text.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
     return (text if b"\n" in text else text.replace(b"\r", b"\n")), notes
 
 
@@ -903,17 +855,9 @@ def _codec(encoding: str, path: Path) -> str:
         known = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1251", "shift_jis", "gb18030", "big5")
         raise ParameterError(
             f"There is no encoding {encoding!r} to read {path} in.{closest(str(encoding), known)} "
-            f"Usual ones: {', '.join(known)}. Without --encoding (encoding=) text is read as "
-            "utf-8, and an error names the encoding that a file seems to have."
+            f"Usual ones: {', '.join(known)}. Without --encoding (encoding=), "
+            "an error names the encoding that a file seems to have."
         ) from error
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def wrong_encoding(text: bytes, path: Path, encoding: str) -> TableError:
@@ -936,7 +880,7 @@ def wrong_encoding(text: bytes, path: Path, encoding: str) -> TableError:
         return TableError(
             f"{path} is not encoded in {encoding}. It looks like {guess}: give {option}."
         )
-    start = _first_bad(text)
+    start = _first_bad(text) or 0
     line = text.count(b"\n", 0, start) + 1
     begin = max(text.rfind(b"\n", 0, start) + 1, start - _AROUND)
     around = text[begin : start + _AROUND].splitlines()[0].decode(guess, "replace")
@@ -947,38 +891,32 @@ def wrong_encoding(text: bytes, path: Path, encoding: str) -> TableError:
     )
 
 
-def _first_bad(text: bytes) -> int:
-    """Return the position of the first byte that is not UTF-8."""
+def _first_bad(text: bytes) -> int | None:
+    """Return the position of the first byte that is not UTF-8; None if all are."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
         return error.start
-    return 0
+    return None
 
 
 def _guess_encoding(text: bytes) -> str | None:
     """Return an encoding that reads these bytes, or None if they are no text."""
+    # Bytes from 0x80 to 0x9f are control characters in latin-1, and quotes or dashes in cp1252.
+    guesses = ["utf-8", "cp1252" if re.search(rb"[\x80-\x9f]", text) else "latin-1", "latin-1"]
     if b"\0" in text:
         # Latin letters have a zero as their second byte in utf-16-le, as their first in utf-16-be.
         zeros = text[1::2].count(0), text[::2].count(0)
+        guesses = ["utf-16-le" if zeros[0] > zeros[1] else "utf-16-be"]
         if max(zeros) < len(text) / 8:
             return None
-        guess = "utf-16-le" if zeros[0] > zeros[1] else "utf-16-be"
+    for guess in guesses:
         try:
-            text[: len(text) // 2 * 2].decode(guess)
+            text[: len(text) // 2 * 2 if "16" in guess else None].decode(guess)
         except UnicodeDecodeError:
-            return None
+            continue
         return guess
-    if _is_utf8(text):
-        return "utf-8"
-    # Bytes from 0x80 to 0x9f are control characters in latin-1, and quotes or dashes in cp1252.
-    if any(byte in text for byte in range(0x80, 0xA0)):
-        try:
-            text.decode("cp1252")
-        except UnicodeDecodeError:
-            return "latin-1"
-        return "cp1252"
-    return "latin-1"
+    return None
 
 
 def decode_entities(
@@ -1034,24 +972,6 @@ def _is_object(line: str) -> bool:
         return isinstance(json.loads(line, parse_constant=int), dict)
     except (ValueError, RecursionError):
         return False
-
-
-_MOST_PROPERTIES = 200
-
-
-# A table with this many rows an item is in long form, or has rows that say the same.
-_ROWS_PER_ITEM = 1.5
-
-
-_PROPERTIES = (
-    "property", "attribute", "feature", "key", "field", "predicate", "relation", "facet",
-    "property_name", "attribute_name", "feature_name", "variable", "prop", "attr",
-)  # fmt: skip
-
-
-_VALUES = (
-    "value", "val", "object", "property_value", "attribute_value", "feature_value", "content",
-)  # fmt: skip
 
 
 def long_columns(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -1178,10 +1098,6 @@ def _repeats(frame: pl.DataFrame, item: str) -> bool:
 
 def _ids(frame: pl.DataFrame, item: str) -> int:
     return frame[item].drop_nulls().n_unique()
-
-
-# Between the words of bookTitle, ImageURL and ratings5.
-_BETWEEN = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
 
 
 def snake_case(name: str) -> str:

@@ -21,6 +21,12 @@ from teaser.files import read_settings
 from teaser.notebook import draw_rules
 
 _MOST_BINS = 1_000
+# The next prepare infers the rules again as long as this line fits the text above it.
+_MARK = "\n# Not edited: prepare writes this file anew until it is. "
+ROLES = ("title", "description", "picture", "link", "date")
+_WORD = r"\p{L}[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{M}\p{N}]+)*"
+_MARKUP = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
+_MOVED = 0.2  # largest share of a bin that may change bins when its edge is rounded
 
 
 @dataclass(frozen=True)
@@ -348,10 +354,6 @@ _WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 __all__ = ["Category", "ListOf", "Number", "Rule", "Rules", "RulesLike", "Text", "Year", "as_rules"]
 
-# The next prepare infers the rules again as long as this line fits the text above it.
-_MARK = "\n# Not edited: prepare writes this file anew until it is. "
-ROLES = ("title", "description", "picture", "link", "date")
-
 
 @dataclass(frozen=True)
 class Rules:
@@ -545,11 +547,6 @@ def _update(table: Table, settings: Mapping[str, Any]) -> None:
         if table.get(name) != value:
             table[name] = value
     body.extend(reversed(trailing))
-
-
-_WORD = r"\p{L}[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{M}\p{N}]+)*"
-_MARKUP = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
-_MOVED = 0.2  # largest share of a bin that may change bins when its edge is rounded
 
 
 def as_words(column: pl.Series) -> pl.Series:

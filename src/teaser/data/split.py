@@ -15,6 +15,9 @@ from teaser.data.matrix import Ids, read_only, value_matrix
 from teaser.errors import DataError, ParameterError, counted
 
 Array = NDArray[Any]
+TimePoint = str | float | date
+TEST_FROM = 0.9
+VALIDATION_FROM = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,12 +277,6 @@ def is_whole(value: Any) -> bool:
 
 def _shape(matrix: sp.csr_array) -> str:
     return " x ".join(f"{n:,}" for n in matrix.shape)
-
-
-TimePoint = str | float | date
-
-TEST_FROM = 0.9
-VALIDATION_FROM = 0.8
 
 
 def split_last(

@@ -36,6 +36,11 @@ _BIN = re.compile(rf"under {_NUMBER}|{_NUMBER} to {_NUMBER}|{_NUMBER} and over|\
 _HUMPS = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PREFIXED = re.compile(r"\w{1,2}-\w+")
 _ABBREVIATION = 4
+# Tags are near-equal if their carriers overlap by more than this (Jaccard).
+NEAR_EQUAL = 0.8
+NEARLY_ALL = 0.95
+_SHOWN = 5
+_BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -388,13 +393,6 @@ def _unreadable(
             examples = cells.unique(maintain_order=True).head(EXAMPLES).to_list()
             out[rule.columns[0]] = (len(cells), tuple(examples))
     return out
-
-
-# Tags are near-equal if their carriers overlap by more than this (Jaccard).
-NEAR_EQUAL = 0.8
-NEARLY_ALL = 0.95
-_SHOWN = 5
-_BLOCK = 512
 
 
 def tag_warnings(S: sp.csr_array, tags: Sequence[Tag]) -> tuple[str, ...]:

@@ -23,6 +23,19 @@ from teaser.data.demo.places import (
 )
 
 EVENING = ("19:30", "20:00", "20:30")
+# The random draws follow this order: another order gives other events for the same seed.
+_FILES = ("music", "stage", "museum", "course", "outing", "fair")
+PRICE_BANDS = ("free", "under 10 euro", "10 to 20 euro", "20 to 40 euro", "over 40 euro")
+_ALL_YEAR = tuple(range(1, 13))
+_WARM = (5, 6, 7, 8, 9)
+_DAYTIME = ("10:00", "11:00", "14:00", "15:00")
+_YOUNG = ("Toddlers", "Children", "Families")
+_PUPILS = ("Children", "Families")
+# Nothing starts on these days (month, day).
+_CLOSED = ((1, 1), (12, 24), (12, 25), (12, 31))
+_MOST = 4
+_COUNT = {4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 10: "ten"}
+_OPENINGS = ("Starts at {}", "At {}", "Begins at {}")
 
 
 @dataclass(frozen=True)
@@ -245,10 +258,6 @@ def _compose(
     )
 
 
-# The random draws follow this order: another order gives other events for the same seed.
-_FILES = ("music", "stage", "museum", "course", "outing", "fair")
-
-
 @cache
 def offers() -> tuple[Offer, ...]:
     """Return all offers of ``offers/*.toml``."""
@@ -265,27 +274,6 @@ def event_types() -> dict[str, EventType]:
 
 def _offer(acts: tuple[dict[str, Any], ...], **table: Any) -> Offer:
     return Offer(acts=tuple(Act(**act) for act in acts), **table)
-
-
-PRICE_BANDS = ("free", "under 10 euro", "10 to 20 euro", "20 to 40 euro", "over 40 euro")
-
-_ALL_YEAR = tuple(range(1, 13))
-
-
-_WARM = (5, 6, 7, 8, 9)
-
-
-_DAYTIME = ("10:00", "11:00", "14:00", "15:00")
-
-
-_YOUNG = ("Toddlers", "Children", "Families")
-
-
-_PUPILS = ("Children", "Families")
-
-
-# Nothing starts on these days (month, day).
-_CLOSED = ((1, 1), (12, 24), (12, 25), (12, 31))
 
 
 def draw_occasion(offer: Offer, town: Town, first: date, rng: np.random.Generator) -> Occasion:
@@ -384,9 +372,6 @@ def _draw_price(offer: Offer, kind: VenueKind, audience: str, rng: np.random.Gen
     return max(1.0, float(round(price)) if price >= 15 else round(price * 2) / 2)
 
 
-_MOST = 4
-
-
 def draw_labels(occasion: Occasion, rng: np.random.Generator) -> tuple[str, ...]:
     """Draw the names of labels that suit an occasion, at most four, in the order of the file."""
     draws = rng.random(len(labels()))
@@ -396,12 +381,6 @@ def draw_labels(occasion: Occasion, rng: np.random.Generator) -> tuple[str, ...]
         if draw < label.chance and any(condition.holds(occasion) for condition in label.when)
     ]
     return tuple(given[:_MOST])
-
-
-_COUNT = {4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 10: "ten"}
-
-
-_OPENINGS = ("Starts at {}", "At {}", "Begins at {}")
 
 
 def draw_words(

@@ -34,6 +34,10 @@ RULES = Rules(
 )
 # The choices lie up to 120 days before the first event, and the last event about a year after it.
 _EARLIEST, _LATEST = date(1900, 1, 1), date(9000, 1, 1)
+FEWEST, MOST = 3, 60
+_NEAR_KM = 20.0
+_MAX_LEAD_DAYS = 120
+_BLOCK = 1000
 
 
 @dataclass(frozen=True)
@@ -157,12 +161,6 @@ def _items(item_ids: pl.Series, events: list[GeneratedEvent]) -> pl.DataFrame:
             "picture": [event.picture for event in events],
         }
     )
-
-
-FEWEST, MOST = 3, 60
-_NEAR_KM = 20.0
-_MAX_LEAD_DAYS = 120
-_BLOCK = 1000
 
 
 def choose_events(

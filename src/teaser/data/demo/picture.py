@@ -11,7 +11,6 @@ import numpy as np
 from teaser.data.demo.places import read_table
 
 WIDTH, HEIGHT = 320, 180
-
 # Scenes that would read wrongly in a mirror: a play button, lines of writing.
 _ONE_WAY = ("Film", "Course", "Lecture")
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 EARTH_RADIUS_KM = 6371.0
+Option = TypeVar("Option")
 
 
 @dataclass(frozen=True)
@@ -137,9 +138,6 @@ def name_venue(kind: VenueKind, town: Town, rng: np.random.Generator) -> str:
     local = town.local_name
     of_town = f"d'{local}" if local[0] in "AEIOUÉ" else f"de {local}"
     return pattern.format(local, de=of_town, quay=town.quay)
-
-
-Option = TypeVar("Option")
 
 
 @cache

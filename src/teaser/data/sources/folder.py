@@ -28,6 +28,13 @@ LOG = logging.getLogger("teaser")
 _NAMED = 5
 _LISTED = 20
 _LONGEST = 2**26
+MIN_ITEMS = 3
+POPULAR = "it measures popularity, which the model learns by itself"
+P = ParamSpec("P")
+# The most files whose first lines are read, and the longest first line that may be a header.
+_MOST_FILES = 50
+_LONGEST_HEADER = 10_000
+_BETWEEN = re.compile(r"\t|::|[,;|]")
 
 
 @dataclass(frozen=True)
@@ -168,12 +175,6 @@ def add_list(items: pl.DataFrame, pairs: pl.DataFrame, column: str) -> pl.DataFr
     return items.join(lists, on=key, how="left", maintain_order="left")
 
 
-MIN_ITEMS = 3
-POPULAR = "it measures popularity, which the model learns by itself"
-
-P = ParamSpec("P")
-
-
 @dataclass(frozen=True)
 class Source:
     """Tables of one data set, with what is needed to make a `Dataset` of them.
@@ -304,12 +305,6 @@ def make_rules(
         else:
             kept.append(rule)
     return Rules(tuple(kept), roles, {c: why for c, why in reasons.items() if c in items.columns})
-
-
-# The most files whose first lines are read, and the longest first line that may be a header.
-_MOST_FILES = 50
-_LONGEST_HEADER = 10_000
-_BETWEEN = re.compile(r"\t|::|[,;|]")
 
 
 def propose_tables(folder: Path) -> str:
