@@ -1,6 +1,6 @@
 """The MCP server: tools and resources over a source, for any transport."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -112,7 +112,7 @@ class _Handlers:
     async def read_resource(
         self, _: Context, asked: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        text = await _without_tracebacks(self._run(partial(read_resource, self.source, asked.uri)))
+        text = await self._run(partial(read_resource, self.source, asked.uri))
         found = types.TextResourceContents(uri=asked.uri, mime_type=JSON, text=text)
         return types.ReadResourceResult(contents=[found])
 
@@ -121,15 +121,11 @@ class _Handlers:
     ) -> types.CompleteResult:
         variable, begun = asked.argument.name, asked.argument.value
         work = partial(complete_variable, self.source, variable, begun)
-        return types.CompleteResult(completion=await _without_tracebacks(self._run(work)))
+        return types.CompleteResult(completion=await self._run(work))
 
     async def _run(self, work: Callable[[], T]) -> T:
-        return await self.source.run(work, uses_store=False)
-
-
-async def _without_tracebacks(found: Awaitable[T]) -> T:
-    """Return what is awaited; an error of ours becomes one of the protocol, with its sentence."""
-    try:
-        return await found
-    except TeaserError as error:
-        raise MCPError(types.INVALID_PARAMS, sentence_of(error)) from None
+        """Return what the work returns; an error of ours becomes one of the protocol."""
+        try:
+            return await self.source.run(work, uses_store=False)
+        except TeaserError as error:
+            raise MCPError(types.INVALID_PARAMS, sentence_of(error)) from None
