@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
 from teaser import Category, Dataset, Rules, Teaser, Year
-from teaser.app.brand.colour import DARK, LIGHT, Colour, shades
+from teaser.app.brand import DARK, LIGHT, Colour, shades
 from teaser.extensions import Remainder
 
 Visit = Callable[..., Page]

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from fastapi import HTTPException, Request
 
-from teaser.app.brand.brand import Brand
+from teaser.app.brand import Brand
 from teaser.app.database import StoreThreads
 from teaser.app.http.middleware import address_of, too_many
 from teaser.app.http.rate_limit import RateLimits

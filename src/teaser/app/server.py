@@ -20,7 +20,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from teaser._version import __version__
 from teaser.app.api.router import complete_document
 from teaser.app.api.router import router as api_router
-from teaser.app.brand.brand import brand_routes, read_brand
+from teaser.app.brand import brand_routes, read_brand
 from teaser.app.database import StoreThreads
 from teaser.app.dependencies import Services
 from teaser.app.error_handlers import add_error_handlers, refusal_of

@@ -98,7 +98,7 @@ def serve_model(
 ) -> None:
     """Serve the site and the API on a fitted model."""
     check_packages()
-    from teaser.app.brand.brand import read_brand
+    from teaser.app.brand import read_brand
     from teaser.app.process.serve import serve
     from teaser.app.settings import Settings
 

@@ -7,7 +7,7 @@ from app.conftest import TestClient, services_of
 from fastapi import FastAPI, Request
 
 from teaser import Tag
-from teaser.app.brand.brand import Brand
+from teaser.app.brand import Brand
 from teaser.app.dependencies import Services
 from teaser.app.http.cookies import TOKEN, new_token
 from teaser.app.i18n.texts import MINUS, texts_in

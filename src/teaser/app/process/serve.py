@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from teaser.app.brand.brand import read_brand
+from teaser.app.brand import read_brand
 from teaser.app.http.log_limit import limit_logs
 from teaser.app.process.acceptor import new_counts
 from teaser.app.process.handover import Handover

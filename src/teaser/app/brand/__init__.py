@@ -1,1 +1,0 @@
-"""The name, colours and logo of a site."""

@@ -1,0 +1,226 @@
+"""A site's own name, colours and logo; what cannot be read is changed and said."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from app.conftest import TestClient
+from hypothesis import given
+from hypothesis import strategies as st
+
+import teaser.app.pages
+from teaser.app.brand import (
+    BLACK,
+    DARK,
+    LIGHT,
+    MAX_BYTES,
+    WHITE,
+    Brand,
+    Colour,
+    read_brand,
+    read_logo,
+    shades,
+)
+from teaser.app.settings import Settings
+from teaser.errors import ParameterError
+
+SVG = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
+
+
+def brand_of(**given: Any) -> Brand:
+    return read_brand(Settings(model=Path("m"), **given))
+
+
+def test_nothing_is_changed_unless_asked(client: TestClient) -> None:
+    assert brand_of() == Brand()
+    page = client.get("/").text
+    assert "<title>TEASER</title>" in page
+    assert "brand.css" not in page
+    assert "/static/icon.svg" in page
+    assert client.get("/logo").status_code == 404
+    assert client.get("/brand.css").text == ""
+
+
+def test_the_name_is_in_the_header_in_titles_and_in_the_api(
+    serve: Callable[..., TestClient],
+) -> None:
+    client = serve(name="Smith & <Sons>")
+    page = client.get("/").text
+    assert "<title>Smith &amp; &lt;Sons&gt;</title>" in page
+    assert "<span>Smith &amp; &lt;Sons&gt;</span></a>" in page
+    assert "TEASER" not in page
+    assert "<title>Search · Smith &amp; &lt;Sons&gt;</title>" in client.get("/search").text
+    missing = client.get("/nowhere", headers={"accept": "text/html"})
+    assert "Smith &amp; &lt;Sons&gt;" in missing.text
+    assert client.get("/openapi.json").json()["info"]["title"] == "Smith & <Sons>"
+
+
+def test_the_colours_replace_those_of_the_style_sheet(serve: Callable[..., TestClient]) -> None:
+    client = serve(accent="#7a1f5c", accent_dark="#f0a8d0")
+    (address,) = re.findall(r'rel="stylesheet" href="(/brand\.css\?\w+)"', client.get("/").text)
+    answer = client.get(address)
+    assert answer.headers["content-type"].startswith("text/css")
+    assert "--teal: light-dark(#7a1f5c, #f0a8d0);" in answer.text
+    assert "--orange" not in answer.text
+    assert brand_of(accent="#7a1f5c", accent_dark="#f0a8d0").notes == ()
+    # Other colours have another address, so that no browser keeps the old ones.
+    assert brand_of(accent="#123456").version not in address
+
+
+def test_a_colour_that_cannot_be_read_is_replaced_and_said() -> None:
+    found = brand_of(accent="#ffe000")
+    (note,) = found.notes
+    assert re.search(r"accent #ffe000 cannot be read on #f5f4ef \(contrast 1\.\d", note)
+    (used,) = re.findall(r"light colours are (#\w{6})\.", note)
+    assert f"--teal: light-dark({used}, #ffe000);" in found.css
+    (note,) = brand_of(accent_dark="#102040").notes
+    assert re.search(r"accent_dark #102040 .* dark colours are #", note)
+    # What is derived for the other scheme is no news.
+    assert brand_of(accent="#102040").notes == ()
+
+
+def test_an_accent_like_the_orange_moves_the_other_side() -> None:
+    found = brand_of(accent="#a3440a")
+    assert "--orange: light-dark(#37508a, #a9bdf0);" in found.css
+    assert "becomes blue" in found.notes[-1]
+    assert "--orange" not in brand_of(accent="#555555").css
+
+
+def test_a_logo_is_served_so_that_no_script_runs(
+    serve: Callable[..., TestClient], tmp_path: Path
+) -> None:
+    path = tmp_path / "logo.svg"
+    path.write_bytes(SVG)
+    client = serve(logo=str(path))
+    path.unlink()  # it was read at the start
+    page = client.get("/").text
+    (address,) = re.findall(r'<img class="logo" src="(/logo\?\w+)" alt="" height="30">', page)
+    assert f'rel="icon" href="{address}" type="image/svg+xml"' in page
+    answer = client.get(address)
+    assert answer.content == SVG
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    policies = answer.headers.get_list("content-security-policy")
+    assert any("default-src 'none'" in p and "sandbox" in p for p in policies)
+
+
+def test_a_logo_that_cannot_be_used_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="cannot be read"):
+        brand_of(logo=str(tmp_path / "none.png"))
+
+
+COLOURS = st.builds(Colour, *[st.integers(0, 255)] * 3)
+
+
+@given(COLOURS)
+def test_every_shade_can_be_read(accent: Colour) -> None:
+    for scheme in (LIGHT, DARK):
+        found = shades(accent, scheme)
+        for ground in (*scheme.grounds, found.wash):
+            assert found.text.contrast(ground) >= 4.5
+        for ground in scheme.grounds:
+            assert found.bar.contrast(ground) >= 3
+        assert found.on_text.contrast(found.text) >= 4.5
+        assert scheme.soft.contrast(found.wash) >= 4.5
+
+
+def test_a_colour_that_can_be_read_is_left_alone() -> None:
+    plum, pink = Colour.parse("#7a1f5c"), Colour.parse("#f0a8d0")
+    assert shades(plum, LIGHT).text == plum
+    assert shades(pink, DARK).text == pink
+    # A darker or lighter shade keeps the hue.
+    assert shades(Colour.parse("#ffd000"), LIGHT).text.hue == pytest.approx(48.9, abs=2)
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    assert BLACK.contrast(WHITE) == WHITE.contrast(BLACK) == pytest.approx(21)
+    assert WHITE.contrast(WHITE) == 1
+    # The grey that WCAG's own examples call the lightest with 4.5 on white.
+    assert Colour.parse("#767676").contrast(WHITE) == pytest.approx(4.54, abs=0.01)
+
+
+def test_colours_are_read_and_written() -> None:
+    assert str(Colour.parse(" #0B6f66 ")) == "#0b6f66"
+    assert Colour.parse("f80") == Colour(255, 136, 0)
+    assert (Colour(255, 0, 0).hue, Colour(128, 128, 128).saturation) == (0, 0)
+    for text in ("", "teal", "#12345", "#12345g", "rgb(1,2,3)"):
+        with pytest.raises(ParameterError, match="is no colour"):
+            Colour.parse(text)
+
+
+def test_the_fixed_colours_are_those_of_the_style_sheet() -> None:
+    folder = Path(teaser.app.pages.__file__).parent
+    css = (folder / "static" / "teaser.css").read_text()
+    pairs = dict(re.findall(r"--(\w+): light-dark\(([^;]+)\);", css))
+    for place, scheme in enumerate((LIGHT, DARK)):
+        grounds = {pairs[name].split(", ")[place] for name in ("card", "ground", "raised")}
+        assert {str(ground) for ground in scheme.grounds} == grounds
+        assert str(scheme.grounds[0]) == pairs["card"].split(", ")[place]
+        assert str(scheme.soft) == pairs["soft"].split(", ")[place]
+        assert scheme.opposite.contrast(scheme.grounds[-1]) >= 4.5
+        assert scheme.opposite_bar.contrast(scheme.grounds[-1]) >= 3
+
+
+MARK = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type"),
+    [
+        (MARK, "image/svg+xml"),
+        (
+            b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- a --> <!DOCTYPE svg>\n" + MARK,
+            "image/svg+xml",
+        ),
+        (
+            b'<?xml version="1.0"?>\n<!-- Generator -->\n<!DOCTYPE svg PUBLIC "-//W3C" "x.dtd" [\n'
+            b'  <!ENTITY ns_svg "http://www.w3.org/2000/svg">\n]>\n' + MARK,
+            "image/svg+xml",
+        ),
+        (b"<?xml version='1.0'?><?xml-stylesheet href='a.css'?><svg/>", "image/svg+xml"),
+        (b"\x89PNG\r\n\x1a\nrest", "image/png"),
+        (b"RIFF\x10\x00\x0a\x00WEBPVP8 ", "image/webp"),
+        (b"\xff\xd8\xff\xe0rest", "image/jpeg"),
+    ],
+)
+def test_pictures_are_known_by_their_bytes(tmp_path: Path, content: bytes, media_type: str) -> None:
+    path = tmp_path / "logo.txt"
+    path.write_bytes(content)
+    found = read_logo(path)
+    assert (found.media_type, found.content) == (media_type, content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<html><svg></svg></html>",
+        b"<svgx>",
+        b"GIF89a",
+        b"#!/bin/sh",
+        b"RIFF",
+        b"<!-- a -->" * 300,
+    ],
+)
+def test_anything_else_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "logo.svg"
+    path.write_bytes(content)
+    with pytest.raises(ParameterError, match=r"logo\.svg is no picture.*SVG, PNG, WebP or JPEG"):
+        read_logo(path)
+
+
+def test_a_large_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "logo.svg"
+    path.write_bytes(MARK.ljust(MAX_BYTES))
+    read_logo(path)
+    path.write_bytes(MARK.ljust(MAX_BYTES + 1))
+    with pytest.raises(ParameterError, match=r"524,289 bytes, and at most 524,288"):
+        read_logo(path)
+
+
+def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.png", tmp_path):
+        with pytest.raises(ParameterError, match=r"cannot be read: .* Give the path of a picture"):
+            read_logo(path)
