@@ -5,12 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import polars as pl
 import pytest
 from app.conftest import append
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser import Tag, Teaser
+from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.actions import act, decide, effective_presses
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.profile import tag_row
@@ -318,6 +319,16 @@ def test_a_press_against_one_for_now_moves_at_once_and_lasts_as_far_as_it_can(
     assert state_of([*events, event], WEEK).presses == {"type=film": 5}
 
 
+def numbered_model() -> Teaser:
+    """Return a model whose items have numbers as ids."""
+    views = pl.DataFrame({"user_id": [u for u in range(9) for _ in range(3)]})
+    views = views.with_columns(item_id=pl.Series([(u + k) % 6 for u in range(9) for k in range(3)]))
+    items = pl.DataFrame({"item_id": range(6), "type": ["film", "concert"] * 3})
+    return Teaser(l2_weights=5.0, l2_encoder=5.0).fit(
+        Dataset.from_tables(views, items, rules=[Category("type")])
+    )
+
+
 class TestNewKinds:
     def test_presses_under_earlier_names_move_along_in_their_feed_alone(
         self, renamed: Catalogue
@@ -447,6 +458,13 @@ class TestNewKinds:
         values = Draft(history={"i1": 2.0, "gone": 1.0}, hidden={"i2": None})
         asked = Event("import", {"state": values.to_json()})
         assert decide(State(), asked, catalogue) == asked
+        numbered = Catalogue(numbered_model())
+        given = Draft(history={"1": 2.0, "gone": 1.0}, hidden={"2": None, "x": None}).to_json()
+        stored = decide(State(), Event("import", {"state": given}), numbered)
+        assert stored is not None
+        state = state_after(State(), stored)
+        assert (state.history, state.hidden) == ((1, "gone"), (2, "x"))
+        assert state.strengths == {1: 2.0}
         broken: list[Any] = [{}, {"history": ["i1"]}, {**values.to_json(), "feeds": []}, 7, None]
         for wrong in broken:
             with pytest.raises(ParameterError):

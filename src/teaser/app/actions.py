@@ -166,11 +166,11 @@ def _import(state: State, asked: Event, catalogue: Catalogue) -> Event:
     check(state, asked)
     items, given = catalogue.model.items_, asked.data["state"]
 
-    def spelled(names: Iterable[ItemId]) -> list[ItemId]:
-        places = [(name, items.find(name)) for name in names]
-        return [name if place is None else items[place] for name, place in places]
+    def spelled(name: ItemId) -> ItemId:
+        place = items.find(name)
+        return name if place is None else items[place]
 
-    known = {name: spelled(given[name]) for name in ("history", "hidden")}
+    known = {part: [(spelled(n), x) for n, x in given[part]] for part in ("history", "hidden")}
     return Event(asked.kind, {"state": {**given, **known}})
 
 

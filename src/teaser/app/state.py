@@ -438,7 +438,7 @@ class Draft:
     def to_json(self) -> dict[str, Any]:
         """Return the draft as it is stored: ids may be numbers, so dicts become pairs."""
         names = ("history", "hidden", "hidden_tags", "feeds")
-        pairs = {name: [list(pair) for pair in getattr(self, name).items()] for name in names}
+        pairs = {name: list(getattr(self, name).items()) for name in names}
         return {
             **pairs,
             "about": list(self.about),
