@@ -59,10 +59,6 @@ class TestNames:
     def test_usual_names_are_known(self, user: str, item: str) -> None:
         assert found(table(**{item: ["a"], user: [1], "rating": [1]})) == (user, item, item, user)
 
-    def test_what_is_given_is_taken(self) -> None:
-        choices = table(a=[1], b=[2], user_id=[3], item_id=[4])
-        assert found(choices, user="a", item="b")[:2] == ("a", "b")
-
     def test_what_was_taken_is_told(self) -> None:
         columns = find_id_columns(CHOICES, ITEMS, USERS)
         assert columns.notes == (
@@ -88,9 +84,6 @@ class TestValues:
     def test_a_name_that_tells_nothing_is_found_by_values(self) -> None:
         choices = table(user=[1, 2], thing=["x", "y"], stars=[1, 2])
         assert found(choices, table(key=["x", "y", "z"]))[1:3] == ("thing", "key")
-
-    def test_texts_and_numbers_may_be_the_same_ids(self) -> None:
-        assert found(CHOICES, table(book=["10", "11"]))[2] == "book"
 
     def test_numbers_with_a_missing_one_are_the_same_ids(self) -> None:
         # pandas has 10.0 where a cell of the column is empty.
@@ -162,11 +155,6 @@ class TestMissing:
             wanted = " ".join(each.headless for each in tables if each.headless)
             with pytest.raises(TableError, match=re.escape(f"Found: 1, 7. {wanted}") + "$"):
                 find_id_columns(*tables)
-
-    def test_a_column_for_each_item_is_no_table_of_rows(self) -> None:
-        wide = table("w.csv", user_id=[1, 2], i0=[1, 2], i1=[2, 3], i2=[3, 1])
-        with pytest.raises(TableError, match=r"3 columns of w\.csv .*i0, i1\. If each .* melt"):
-            find_id_columns(wide, table("m.csv", item_id=[1, 2, 3]))
 
 
 def test_partitions_find_the_column_of_their_items() -> None:

@@ -1,6 +1,5 @@
 """A data set: from tables, immutable, saved and loaded whole."""
 
-import logging
 from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser, artifact
-from teaser.data.matrix import Ids, binary_matrix, pack, read_only, unpack
+from teaser.data.matrix import Ids, binary_matrix, pack, unpack
 from teaser.data.reading import Refusal, Table
 from teaser.data.rules import Category, ListOf, Number, Rules
 from teaser.data.tags import Tag
@@ -134,13 +133,6 @@ class TestWithoutTags:
         found.save(tmp_path / "d")
         assert_same(Dataset.load(tmp_path / "d"), found)
 
-    def test_their_rules_make_them_again(self, tmp_path: Path) -> None:
-        items = ITEMS.select("item_id", "title")
-        found = Dataset.from_tables(INTERACTIONS, items)
-        found.rules.write(tmp_path / "rules.toml")
-        again = Dataset.from_tables(INTERACTIONS, items, rules=tmp_path / "rules.toml")
-        assert (again.n_tags, again.rules.roles) == (0, {"title": "title"})
-
     def test_a_model_learns_popularity_alone(self) -> None:
         model = Teaser().fit(Dataset.from_tables(INTERACTIONS))
         assert sorted(r.item_id for r in model.recommend([], k=2)) == ["a", "b"]
@@ -158,10 +150,6 @@ class TestBadInput:
             Dataset.from_tables(INTERACTIONS.clear(), ITEMS)
         with pytest.raises(TableError, match="no rows of items"):
             Dataset.from_tables(INTERACTIONS, ITEMS.clear())
-
-    def test_no_positive_row(self) -> None:
-        with pytest.raises(DataError, match="No positive interaction is left"):
-            Dataset.from_tables(INTERACTIONS, ITEMS, positive="rating > 5")
 
     def test_a_role_on_a_missing_column(self) -> None:
         with pytest.raises(TableError, match=r"'titel', needed for the role 'title'.*Closest"):
@@ -301,17 +289,6 @@ def test_rows_that_could_not_be_read_are_in_the_counts() -> None:
     assert report.rows == report.interactions + sum(r.count for r in report.refused)
 
 
-@pytest.mark.parametrize(
-    ("options", "is_told"),
-    [({}, True), ({"positive": "rating >= 7"}, False), ({"strength": "rating"}, False)],
-)
-def test_forgotten_ratings_are_told(
-    books: dict[str, Path], options: dict[str, Any], is_told: bool
-) -> None:
-    found = Dataset.from_tables(books["ratings"], **options)
-    assert any("--positive" in note for note in found.notes) == is_told
-
-
 def test_errors_about_rows_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text("user,item,day\n1,a,01/02/2024\n2,a,02/02/2024\n")
@@ -325,22 +302,6 @@ def test_errors_about_rows_name_the_file(tmp_path: Path) -> None:
             Dataset.from_tables(path, **options)
     with pytest.raises(DataError, match=r"^Column 'day' has dates"):
         Dataset.from_tables(pl.read_csv(path), time="day")
-
-
-def test_warnings_are_logged(books: dict[str, Path], caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="teaser.report"):
-        Dataset.from_tables(books["ratings"])
-    levels = {record.levelname for record in caplog.records}
-    assert levels == {"WARNING", "INFO"}
-
-
-def test_ids_may_be_named(books: dict[str, Path]) -> None:
-    named: dict[str, Any] = {"user": "user", "item": "item"}
-    named |= {"items_id": "Book_ID", "users_id": "User-ID"}
-    found = Dataset.from_tables(books["ratings"], books["items"], users=books["users"], **named)
-    assert not any("not named" in note for note in found.notes)
-    with pytest.raises(TableError, match=r"'ISBN'.*Likely: Book_ID. Give items_id='Book_ID'"):
-        Dataset.from_tables(books["ratings"], books["items"], items_id="ISBN")
 
 
 @pytest.fixture
@@ -408,11 +369,6 @@ class TestSaving:
         with pytest.raises(ArtifactError, match="could not be written"):
             dataset.save(tmp_path / "d")
 
-    def test_a_folder_of_another_kind_is_refused(self, tmp_path: Path) -> None:
-        artifact.write(tmp_path / "m", kind="teaser", settings={}, arrays={}, tables={})
-        with pytest.raises(ArtifactError, match="is a teaser, not a data set"):
-            Dataset.load(tmp_path / "m")
-
 
 class TestIncompleteFolders:
     """A folder that says it holds a data set, with every checksum right, may still hold none."""
@@ -448,15 +404,6 @@ class TestIncompleteFolders:
         del content[place][name]
         artifact.write(tmp_path / "e", **content)
         with pytest.raises(ArtifactError, match=f"{name.split('.')[0]}.* Make it again"):
-            Dataset.load(tmp_path / "e")
-
-    @pytest.mark.parametrize("value", [99, -1])
-    def test_a_matrix_that_points_outside_of_itself(
-        self, content: dict[str, Any], tmp_path: Path, value: int
-    ) -> None:
-        content["arrays"]["X.indices"][0] = value
-        artifact.write(tmp_path / "e", **content)
-        with pytest.raises(ArtifactError, match="matrix X"):
             Dataset.load(tmp_path / "e")
 
     def test_names_that_do_not_fit_the_matrix(
@@ -513,20 +460,6 @@ class TestStrengths:
         assert found == pytest.approx(
             {("ann", "a"): np.log(4.5), ("bob", "a"): np.log(2.25), ("ann", "b"): np.log(2)}
         )
-
-    def test_what_is_left_out_is_told(self) -> None:
-        found = Dataset.from_tables(self.ROWS, ITEMS, rules=RULES, strength="plays")
-        lines = found.report.lines()
-        assert "1 row of strength zero left out" in lines
-        assert "1 row refused, plays is negative: row 6 (-1.0)" in lines
-        assert found.report.duplicates == 1
-
-    def test_only_rows_that_count_are_looked_at(self) -> None:
-        found = Dataset.from_tables(
-            self.ROWS, ITEMS, rules=RULES, strength="plays", positive="plays > 0"
-        )
-        assert (found.report.refused, found.report.zero_strength) == ((), 0)
-        assert found.report.not_positive == 2
 
     @pytest.mark.parametrize(
         ("options", "problem"),
@@ -598,10 +531,6 @@ class TestTimes:
         assert again.history("ann") == ["b", "c", "a"]
         assert again.lines() == found.lines()
 
-    def test_there_are_none_without_a_column(self, dataset: Dataset) -> None:
-        assert dataset.times is None
-        assert not any("times" in line for line in dataset.lines())
-
     def test_some_users_keep_theirs(self) -> None:
         found = self.dataset()
         some = found.at(np.array([2, 0]))
@@ -640,19 +569,10 @@ class TestHistory:
         assert found.history("ann") == ["a", "b"]
         assert found.history("cy") == ["a", "c"]
 
-    def test_items_are_in_their_order_without_time(self) -> None:
-        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES)
-        assert found.history("cy") == ["a", "c"]
-
     def test_strengths_come_with_their_items(self) -> None:
         found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES, strength="plays")
         assert found.history("bob") == {"a": 2.0}
         assert found.history("ann") == ["a", "b"]
-
-    def test_a_model_takes_it(self) -> None:
-        found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES, strength="plays")
-        model = Teaser().fit(found)
-        assert [r.item_id for r in model.recommend(found.history("bob"), k=2)]
 
     def test_an_unknown_user(self) -> None:
         found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES)
@@ -689,19 +609,11 @@ class TestIds:
         for name in (17, "17", " 17 ", np.int64(17), np.int8(17)):
             assert Ids([3, 17]).find(name) == 1
 
-    def test_so_is_a_text_that_is_a_number(self) -> None:
-        for name in ("17", 17, np.int64(17)):
-            assert Ids(["3", "17"]).find(name) == 1
-
     def test_what_is_not_there_is_not_found(self) -> None:
         texts = ["x", "", "-", "--1", "1.0", "²", "9" * 5000]
         for name in (None, True, 1.5, b"1", [1], float("nan"), *texts):
             assert Ids([1, -1]).find(name) is None
             assert name not in Ids([1, -1])
-
-    def test_whole_numbers_of_a_frame_with_gaps_are_found(self) -> None:
-        assert Ids([1, -1]).find(-1.0) == 1
-        assert Ids(["17"]).find(17.0) == 0
 
     @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.text(), unique_by=str))
     def test_every_name_is_found_at_its_position(self, names: list[int | str]) -> None:
@@ -722,29 +634,6 @@ class TestIds:
 
 
 MATRIX = binary_matrix(pl.Series([0, 2, 0]), pl.Series([3, 1, 0]), (3, 4))
-
-
-def test_a_fixed_matrix_takes_no_entries_old_or_new() -> None:
-    matrix = read_only(MATRIX.copy())
-    before = matrix.toarray()
-    for row in range(3):
-        with pytest.raises(ValueError, match="read-only"):
-            matrix[row, 0] = 7
-    with pytest.raises(ValueError, match="read-only"):
-        matrix.setdiag(1)
-    with pytest.raises(ValueError, match="read-only"):
-        matrix *= 2
-    np.testing.assert_array_equal(matrix.toarray(), before)
-    copy = matrix.copy()
-    copy[0, 0] = 5
-    assert copy[0, 0] == 5
-
-
-def test_ones_are_not_stored_and_other_values_are() -> None:
-    assert pack("X", MATRIX).keys() == {"X.indices", "X.indptr"}
-    for matrix in (MATRIX, MATRIX * 2):
-        found = unpack("W", pack("W", matrix), (3, 4))
-        np.testing.assert_array_equal(found.toarray(), matrix.toarray())
 
 
 @pytest.mark.parametrize(

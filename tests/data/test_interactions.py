@@ -27,7 +27,6 @@ from teaser.data.interactions import (
     as_ids,
     as_seconds,
     check_items,
-    checked_times,
     doubtful_ids,
     time_span,
 )
@@ -199,13 +198,6 @@ class TestItems:
             check_items(pl.DataFrame({"i": ["", None]}), item="i")
 
 
-def test_bytes_are_no_ids() -> None:
-    # Those of a UUID may be read as text, and two of them as the same.
-    for cells in ([UUID(int=65).bytes, UUID(int=32).bytes], [b"\xff"]):
-        with pytest.raises(TableError, match=r"Binary, which cannot be an id.*\.astype\(str\)"):
-            as_ids(pl.Series("u", cells))
-
-
 def test_decimals_with_a_comma_are_told() -> None:
     frame = pl.DataFrame({"user": [1, 2], "item": [1, 2], "rating": ["4,5", "5"]})
     _, report = check_interactions(frame, user="user", item="item", positive="rating >= 4")
@@ -312,16 +304,6 @@ class TestRule:
             with pytest.raises(ParameterError):
                 Strength(*wrong).check()
 
-    def test_a_time_alone_leaves_strengths_at_one(self) -> None:
-        rule = Strength.from_options(None, "once", "t", None)
-        assert rule == Strength(time="t")
-        assert rule is not None
-        assert rule.is_one
-        assert not Strength(time="t", counts="log").is_one
-        with pytest.raises(ParameterError, match="no effect without a half-life"):
-            rule.for_partitions()
-        assert Strength(time="t", half_life=3.0).for_partitions().half_life == 3
-
 
 class TestRows:
     def test_a_bad_strength_or_time_refuses_its_row(self) -> None:
@@ -352,10 +334,6 @@ class TestRows:
         pairs, report = take(frame, Strength(time="t", half_life=3.0))
         assert pairs.height == 1
         assert report.refused[0].count == 4
-
-    def test_the_latest_time_of_merged_rows_counts_where_one_is_missing(self) -> None:
-        frame = pl.DataFrame({"u": [1, 1, 1], "i": [1] * 3, "t": [NOON - 9, None, NOON]})
-        assert take(frame, Strength(time="t"))[0]["time"].to_list() == [NOON]
 
     def test_without_a_single_time_it_says_how_to_write_them(self) -> None:
         frame = pl.DataFrame({"u": [1, 2], "i": [1, 2], "t": ["31 Dec", "1 Jan"], "n": [None, ""]})
@@ -398,11 +376,6 @@ class TestRows:
         )
         assert pairs["strength"].to_list() == pytest.approx([0.25, 1.0])
         assert "age counted from 2024-01-11" in report.strength
-
-    def test_all_zero_is_an_error_that_says_so(self) -> None:
-        frame = pl.DataFrame({"u": [1], "i": [1], "w": [0]})
-        with pytest.raises(DataError, match="1 row of strength zero left out"):
-            take(frame, Strength("w"))
 
 
 @given(
@@ -519,12 +492,6 @@ def test_a_later_or_earlier_choice_wins(rated: Dataset) -> None:
     assert not rated.disliked.data.flags.writeable
 
 
-def test_without_a_rule_for_positive_rows_all_others_count() -> None:
-    found = Dataset.from_tables(RATINGS, ITEMS, negative="rating <= 2")
-    assert found.history("b") == {"w": 1.0, "z": 1.0, "x": STRENGTH}
-    assert found.report.not_positive == 3
-
-
 def test_a_history_has_them_last_and_a_model_takes_it(rated: Dataset) -> None:
     assert set(rated.history("a")) == {"x", "y", "z"}
     assert isinstance(rated.history("a"), list)
@@ -610,42 +577,6 @@ def test_they_are_a_part_of_the_mean_strength() -> None:
     assert isinstance(aged, dict)
     # (30 + 10 / 2) / (1 + 1 / 2), and half of it after 30 days
     assert aged["z"] == pytest.approx(STRENGTH * 35 / 1.5 / 2)
-
-
-def test_a_dislike_without_a_time_is_left_out() -> None:
-    rows = pl.DataFrame(
-        {"user_id": ["a"] * 3, "item_id": ["x", "y", "z"], "rating": [5, 1, 1],
-         "day": ["2026-01-31", None, "2026-01-31"]}
-    )  # fmt: skip
-    found = Dataset.from_tables(rows, ITEMS, negative="rating <= 2", time="day", half_life=30)
-    assert found.history("a") == {"x": 1.0, "z": STRENGTH}
-
-
-def test_one_that_is_newer_than_every_choice_counts_as_the_newest() -> None:
-    rows = pl.DataFrame(
-        {"user_id": ["a"] * 2, "item_id": ["x", "y"], "rating": [5, 1],
-         "day": ["2020-01-01", "2022-01-01"]}
-    )  # fmt: skip
-    for half_life in (30, 0.01):
-        found = Dataset.from_tables(
-            rows, ITEMS, negative="rating <= 2", time="day", half_life=half_life
-        )
-        assert found.history("a") == {"x": 1.0, "y": STRENGTH}
-
-
-def test_those_of_users_without_a_choice_are_told(rated: Dataset) -> None:
-    assert (
-        "1 disliked item left out, of 1 user who chose nothing, or of items that nobody chose and "
-        "no table describes"
-    ) in rated.lines()
-    known = Dataset.from_tables(RATINGS.filter(pl.col("user_id") != "c"), negative="rating <= 2")
-    assert not any("left out, of" in line for line in known.lines())
-
-
-@pytest.mark.parametrize("times", [[1.0], [[1.0, 2.0]], []])
-def test_there_is_one_for_each_interaction(times: list[float]) -> None:
-    with pytest.raises(DataError, match="There are 2 interactions and"):
-        checked_times(np.array(times), 2)
 
 
 def test_the_span_is_told_in_days() -> None:

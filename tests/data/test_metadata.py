@@ -4,18 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
 from teaser import ListOf
 from teaser.data.dataset import Dataset
-from teaser.data.metadata import (
-    UserFeatures,
-    describe_items,
-    describe_user_features,
-)
+from teaser.data.metadata import UserFeatures, describe_items, describe_user_features
 from teaser.data.rules import Category, Rules, RulesLike, Text
 from teaser.data.sources.folder import read_source
 from teaser.errors import DataError, RuleError, TableError
@@ -51,15 +46,6 @@ class TestIdsOfTwoTables:
             assert dataset.items_without_metadata == 0
             assert dataset.X.nnz == 2
 
-    def test_pandas_ids_with_gaps_meet_whole_numbers(self) -> None:
-        interactions = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [10, None, 11]})
-        items = pd.DataFrame({"item_id": [10, 11], "g": ["x", "y"]})
-        dataset = Dataset.from_tables(interactions, items, rules=[Category("g")])
-        rows, columns = dataset.X.nonzero()
-        pairs = {(dataset.users[u], dataset.items[i]) for u, i in zip(rows, columns, strict=True)}
-        assert pairs == {(1, 10), (2, 11)}
-        assert [r.count for r in dataset.report.refused] == [1]
-
     def test_tables_that_have_no_item_in_common_are_refused(self) -> None:
         with pytest.raises(
             DataError,
@@ -93,15 +79,6 @@ class TestNoTags:
         assert "--discovered" in warning
         assert caplog.messages == [warning]
 
-    def test_inferred_rules_may_leave_none(self) -> None:
-        kinds = pl.DataFrame(
-            {"id": range(40), "kind": [f"k{n // 2 * 2 + n % 2}" for n in range(40)]}
-        )
-        rare = kinds.with_columns(pl.when(pl.col("id") > 20).then("kind"))
-        found = describe_items(rare, chosen([1]), "id", None)
-        assert found["tags"] == ()
-        assert found["tag_report"].warnings[0].startswith("no column became a tag")
-
     def test_rules_that_are_empty_on_purpose_are_taken(self) -> None:
         for rules in ((), Rules((), {"title": "title"})):
             found = describe_items(self.RAW, chosen([1]), "id", rules)
@@ -111,15 +88,6 @@ class TestNoTags:
     def test_given_rules_that_leave_none_are_refused(self) -> None:
         with pytest.raises(RuleError, match="No tag is left"):
             describe_items(self.RAW, chosen([1]), "id", [Category("title", min_items=2)])
-
-
-def test_item_counts_decide_what_is_popularity() -> None:
-    heat = [n**2 / 7 for n in range(40)]
-    raw = pl.DataFrame({"id": range(40), "heat": heat, "g": ["a", "b"] * 20})
-    counts = pl.DataFrame({"item": range(40), "count": range(1, 41)})
-    assert "heat" in describe_items(raw, counts, "id", None)["rules"].skipped
-    shuffled = counts.with_columns(pl.col("count") * 7 % 41)
-    assert "heat" not in describe_items(raw, shuffled, "id", None)["rules"].skipped
 
 
 def test_warnings_are_logged_and_reported(caplog: pytest.LogCaptureFixture) -> None:
@@ -190,16 +158,8 @@ class TestUserTags:
         )
         assert_array_equal(features.Q.toarray(), [[0, 1], [1, 0]])
 
-    def test_values_of_those_who_chose_nothing_make_no_tag(self) -> None:
-        table = TABLE.with_columns(age=pl.Series(["young", "old", "ancient", "young"]))
-        assert "age=ancient" not in map(str, features_of(table).tags)
-
 
 class TestBadInput:
-    def test_a_table_without_ids_says_what_it_has(self) -> None:
-        with pytest.raises(TableError, match=r"'user_id', needed for the users, .*Found: age"):
-            features_of(TABLE.select("age", "hobbies"))
-
     def test_a_table_of_other_users_is_refused_with_both_ids(self) -> None:
         with pytest.raises(DataError, match="interactions have 'a', 'b', 'c', the table 'x'"):
             features_of(TABLE.filter(pl.col("user_id") == "x"))

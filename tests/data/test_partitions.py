@@ -1,7 +1,6 @@
 """Interactions in partitions: written by user, read one at a time, the same as one table."""
 
 import json
-import os
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -15,13 +14,7 @@ from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser
 from teaser.data import partitions as partitioner
-from teaser.data.partitions import (
-    Partitions,
-    PartSize,
-    Reader,
-    list_parts,
-    write_partitions,
-)
+from teaser.data.partitions import Partitions, PartSize, Reader, write_partitions
 from teaser.errors import DataError, ParameterError, TableError
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]
@@ -92,27 +85,10 @@ class TestDataset:
         assert back.X.partitions == parted.X.partitions
         assert (back.X.matrix(1) != parted.X.matrix(1)).nnz == 0
 
-    def test_items_may_be_those_of_the_interactions(self, folder: Path) -> None:
-        parted, local = Dataset.from_partitions(folder), Dataset.from_tables(whole(folder))
-        assert parted.items == local.items
-        assert parted.n_tags == 0
-        assert parted.X.is_binary
-
     def test_decay_without_rows_says_that_none_is_left(self, folder: Path) -> None:
         rewrite(sorted(folder.glob("*.parquet"))[0], rating=pl.lit(9))
         with pytest.raises(DataError, match="No positive interaction is left"):
             Dataset.from_partitions(folder, positive="rating > 9", time="rating", half_life=1)
-
-    def test_items_without_metadata_are_counted_and_kept(
-        self, folder: Path, tables: Tables
-    ) -> None:
-        few = tables[1].head(25)
-        parted = Dataset.from_partitions(folder, few, rules=RULES)
-        local = Dataset.from_tables(whole(folder), few, rules=RULES)
-        assert parted.items_without_metadata == 15
-        assert parted.items == local.items
-        assert_array_equal(parted.item_counts, local.item_counts)
-        assert "15 without metadata" in " ".join(parted.lines())
 
     def test_ids_that_are_numbers_here_and_texts_there_meet(self, tmp_path: Path) -> None:
         pairs = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [7, 8, 7, 9]})
@@ -190,15 +166,6 @@ class TestBadInput:
             Dataset.from_partitions(folder, tables[1], rules=RULES)
         assert str(path) in str(caught.value)
 
-    def test_a_partition_that_is_damaged_in_the_middle(self, folder: Path, tables: Tables) -> None:
-        path = sorted(folder.glob("*.parquet"))[1]
-        content = bytearray(path.read_bytes())
-        content[4:400] = bytes(396)
-        path.write_bytes(bytes(content))
-        with pytest.raises(TableError) as caught:
-            Dataset.from_partitions(folder, tables[1], rules=RULES)
-        assert str(path) in str(caught.value)
-
     @pytest.mark.parametrize("change", ["gone", "fewer", "items"])
     def test_a_partition_that_changed_after_the_data_set_was_made(
         self, folder: Path, tables: Tables, change: str
@@ -225,10 +192,6 @@ class TestBadInput:
         assert "'rating'" in str(caught.value)
         assert "user_id, item_id" in str(caught.value)
 
-    def test_a_rule_that_leaves_nothing(self, folder: Path, tables: Tables) -> None:
-        with pytest.raises(DataError, match=r"4 partitions.*1,694 rows not positive"):
-            Dataset.from_partitions(folder, tables[1], rules=RULES, positive="rating > 9")
-
     @pytest.mark.parametrize(
         ("source", "said"),
         [
@@ -242,14 +205,6 @@ class TestBadInput:
     def test_what_is_no_partitions(self, source: Any, said: str) -> None:
         with pytest.raises((TableError, ParameterError), match=said):
             Partitions.open(source)
-
-    def test_a_folder_without_parquet(self, tmp_path: Path) -> None:
-        with pytest.raises(TableError, match="no parquet file in"):
-            Partitions.open(tmp_path)
-
-    def test_one_column_for_both(self, folder: Path) -> None:
-        with pytest.raises(ParameterError, match="cannot both be in column 'user_id'"):
-            Partitions.open(folder, item="user_id")
 
 
 FRAME = pl.DataFrame(
@@ -398,9 +353,3 @@ class TestAddresses:
         Path(parted.X.parts[1].source.removeprefix("file://")).unlink()
         with pytest.raises(TableError, match=r"file://.*part-00001.parquet is missing"):
             parted.X.matrix(1)
-
-
-def test_a_list_of_parts_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "partitions.json")
-    with pytest.raises(TableError, match="it is a pipe"):
-        list_parts(tmp_path)

@@ -5,7 +5,6 @@ import os
 import re
 import zlib
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -182,10 +181,6 @@ class TestJsonl:
         text = '{"a": 1, "tags": ["x", "y"]}\n\n{"a": 2}\n'
         assert read_table(write("x.jsonl", text)).rows() == [(1, ["x", "y"]), (2, None)]
 
-    def test_nested_objects_are_kept(self, write: Write) -> None:
-        frame = read_table(write("x.ndjson", '{"a": {"b": [1]}}\n{"a": null}\n'))
-        assert frame["a"].to_list() == [{"b": [1]}, None]
-
     def test_a_line_that_is_no_object_is_named(self, write: Write) -> None:
         for bad in ("not json", '{"a":', "[1]", "3", "null", '{"a": NaN}'):
             path = write("x.jsonl", f'{{"a": 1}}\n{bad}\n{{"a": 3}}\n')
@@ -199,11 +194,6 @@ class TestJsonl:
 
 
 class TestParquet:
-    def test_types_are_kept(self, tmp_path: Path) -> None:
-        frame = pl.DataFrame({"id": ["007"], "tags": [["a", "b"]], "day": [date(2024, 2, 29)]})
-        frame.write_parquet(tmp_path / "x.parquet")
-        assert_frame_equal(read_table(tmp_path / "x.parquet"), frame)
-
     def test_what_is_no_parquet_is_refused(self, write: Write) -> None:
         for content in (b"", b"a,b\n1,2\n", b"PAR1" + b"x" * 30 + b"PAR1"):
             with pytest.raises(TableError, match=r"x\.parquet could not be read"):
@@ -314,11 +304,6 @@ class TestEach:
         found = read_tables(FRAME, items, None, encoding="utf-8").items
         assert found is not None
         assert found.frame["title"].to_list() == [None, None, "Heat"]
-
-    def test_a_file_without_a_header_is_among_them(self, write: Write) -> None:
-        rows, items = write("r.csv", "1,1,5\n1,2,4\n"), write("i.csv", "1,Heat\n2,Big\n")
-        with pytest.raises(TableError, match=r"'1'\..* --columns .* --items-columns item_id,title"):
-            read_tables(rows, items, None, encoding="utf-8")
 
 
 class TestFrames:
@@ -437,9 +422,6 @@ class TestDelimiter:
 
 
 class TestHeader:
-    def test_names_lose_the_spaces_around(self) -> None:
-        assert read('a, b ,"c"\n1,2,3\n').frame.columns == ["a", "b", "c"]
-
     def test_unnamed_columns_are_numbered_and_empty_ones_dropped(self) -> None:
         assert read(",a,b\n0,1,2\n").frame.columns == ["", "a", "b"]
         assert read("a,b,,\n1,2,,\n3,4,,\n").frame.columns == ["a", "b"]
@@ -667,11 +649,6 @@ class TestQuotes:
         assert found.frame["b"].to_list() == ['"Weird Al', "x", 'Size 5"']
 
 
-def test_lines_are_counted_from_the_start_of_the_file() -> None:
-    found = read_ragged(b"1,2,3\n4", layout(",", has_header=False, first_line=3))
-    assert "columns, which names 3; the missing cells are empty: line 4 has 1" in found.notes[0]
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "x.dat"
@@ -684,10 +661,6 @@ class TestReading:
             text, (note,) = read_text(path, encoding)
             assert text.decode() == "Liège"
             assert note.endswith(f"is encoded in utf-8, and was read so, not as {encoding}")
-
-    def test_an_encoding_of_escapes_is_never_taken_for_utf8(self, path: Path) -> None:
-        path.write_bytes("日本".encode("iso2022_jp"))
-        assert read_text(path, "iso2022_jp") == ("日本".encode(), ())
 
 
 class TestWrongEncoding:
@@ -707,9 +680,6 @@ class TestWrongEncoding:
     def test_utf16_without_a_mark(self) -> None:
         for encoding in ("utf-16-le", "utf-16-be"):
             assert f"It looks like {encoding}" in self.said("user,item\n".encode(encoding))
-
-    def test_what_is_no_text(self) -> None:
-        assert "is not text" in self.said(b"\0" + b"abc" * 9)
 
 
 class TestEntities:
@@ -782,13 +752,6 @@ class TestWide:
             "long form of x.csv: 6 rows of 3 items became the columns genre, year, title",
         )
 
-    def test_a_value_is_listed_once(self) -> None:
-        rows = pl.concat([LONG_TABLE_ROWS, LONG_TABLE_ROWS])
-        assert widen(Table(rows), "id,property,value").frame["genre"][0].to_list() == [
-            "jazz",
-            "rock",
-        ]
-
     def test_a_value_alone_is_its_own_property(self) -> None:
         rows = pl.DataFrame({"user": [1, 2, 1], "movie": [7, 7, 8], "tag": ["fun", "dark", "fun"]})
         found = widen(Table(rows), ("movie", "tag"))
@@ -819,10 +782,6 @@ class TestRecognised:
         assert find_long(Table(LONG_TABLE_ROWS), "id") == ("id", "property", "value")
         other = LONG_TABLE_ROWS.rename({"property": "Attribute-Name", "value": "attributeValue"})
         assert find_long(Table(other), "id") == ("id", "Attribute-Name", "attributeValue")
-
-    def test_not_where_every_item_has_one_row(self) -> None:
-        assert find_long(Table(LONG_TABLE_ROWS.unique("id", maintain_order=True)), "id") is None
-        assert find_long(Table(LONG_TABLE_ROWS.rename({"property": "genre"})), "id") is None
 
     def test_other_names_ask_for_the_option(self) -> None:
         rows = pl.concat([LONG_TABLE_ROWS.rename({"property": "sort", "value": "what"})] * 5)

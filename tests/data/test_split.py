@@ -135,13 +135,6 @@ def test_every_choice_of_a_person_is_as_likely_to_be_held_out() -> None:
         assert np.abs(shares - 0.2).max() < 0.1
 
 
-def test_fractions_are_of_those_who_can_be_evaluated() -> None:
-    parts = split(of_lengths([3] * 30 + [8] * 20), n_validation=0.1, n_test=0.25, rng=0)
-    assert (parts.validation.n_users, parts.test.n_users) == (2, 5)
-    small = split(of_lengths([3] * 30 + [8] * 20), n_validation=0.001, n_test=0.5, rng=0)
-    assert (small.validation.n_users, small.test.n_users) == (1, 10)
-
-
 def test_too_few_users_are_told_with_numbers() -> None:
     dataset = of_lengths([4] * 10 + [5] * 6)
     with pytest.raises(DataError, match=r"4 validation and 3 test users are 7, but only 6 of 16"):
@@ -238,14 +231,6 @@ class TestStrengths:
         assert found.training.disliked is not None
         assert_array_equal(found.training.disliked.toarray(), disliked[rest].toarray())
 
-    def test_a_shorter_history_keeps_them(self, weighted: Dataset) -> None:
-        fold = split(weighted, n_validation=0, n_test=3, rng=0).test
-        short = fold.shortened(2, rng=1)
-        history = short.history.toarray()
-        assert_array_equal(np.diff(short.history.indptr), 2)
-        assert_array_equal(history[history > 0], fold.history.toarray()[history > 0])
-        assert (short.held_out.data == 1).all()
-
     @pytest.mark.parametrize("value", [-np.inf, np.nan, np.inf])
     def test_others_are_refused(self, value: float) -> None:
         history, held_out = np.array([[value, 0.0]]), np.array([[0.0, 1.0]])
@@ -282,12 +267,6 @@ class TestUserFeatures:
         assert_array_equal(short.history.toarray(), again.toarray())
         other = fold.shortened(2, rng=4).history
         assert (short.history != other).nnz > 0
-
-    def test_without_history_all_choices_are_held_out(self, known: Dataset) -> None:
-        fold = split(known, n_validation=5, n_test=40, rng=0).test
-        cold = fold.shortened(0, rng=0)
-        assert cold.history.nnz == 0
-        assert cold.held_out.nnz == fold.history.nnz + fold.held_out.nnz
 
 
 DAY = 86_400
@@ -452,16 +431,6 @@ def test_nothing_after_the_held_out_choice_of_a_user_is_learned_from(rows: Any, 
             (item,) = held_out
             assert kept[user] == history
             assert all(times[user, other] <= times[user, item] for other in history)
-
-
-def test_equal_times_are_drawn_and_repeat_with_the_seed() -> None:
-    rows = [(user, item, 5.0) for user in "abcdefgh" for item in range(6)]
-    held = [
-        split_last(of_rows(rows), rng=seed).test.held_out.indices.tolist() for seed in (0, 0, 1)
-    ]
-    assert held[0] == held[1]
-    assert held[0] != held[2]
-    assert len(set(held[0])) > 1
 
 
 def test_strengths_stay_in_history_and_user_features_with_the_users() -> None:

@@ -17,7 +17,6 @@ from teaser.data.tags import (
     build_tags,
     encode_tags,
     feature_label,
-    feature_words,
     find_bare,
     near_equal_tags,
     no_tags,
@@ -106,11 +105,6 @@ class TestLabel:
     )
     def test_names_of_columns_become_words(self, name: str, label: str) -> None:
         assert feature_label(name) == label
-
-    def test_before_a_value_the_first_letter_stays(self) -> None:
-        names = ["YearPublished", "max_players", "startYear", "_", "my column"]
-        wanted = ["Year published", "max players", "start year", "_", "my column"]
-        assert [feature_words(name) for name in names] == wanted
 
 
 class TestResolve:
@@ -216,10 +210,6 @@ class TestBuild:
         items = pl.DataFrame({"x": ["New\r\n York", "New\tYork\0 ", "New York"]})
         assert list(map(str, build_tags(items, [Category("x")]).tags)) == ["x=New York"]
 
-    def test_blank_values_are_no_tags(self) -> None:
-        items = pl.DataFrame({"x": ["", " ", "| |", "a||b"]})
-        assert list(map(str, build_tags(items, [ListOf("x")]).tags)) == ["x=a", "x=b"]
-
     def test_a_column_may_have_any_name(self) -> None:
         cases: list[Any] = ["^x", "*", "x y", "é", "row", "value", "feature"]
         for name in cases:
@@ -260,12 +250,6 @@ class TestReport:
             "2 cells of the items' year could not be read, such as soon, 19950101",
             "1 item has no tag",
         ]
-
-    def test_numbers_that_are_not_finite_are_counted(self) -> None:
-        items = pl.DataFrame({"price": [1.0, 2.0, float("inf"), float("nan"), None]})
-        report = build_tags(items, [Number("price", bins=2)]).report
-        assert report.unreadable == {"price": (2, ("inf", "NaN"))}
-        assert report.items_without_tags == 3
 
     def test_no_tag_left_is_an_error_that_says_why(self) -> None:
         cases: list[Any] = [
@@ -324,16 +308,6 @@ def test_near_equal_tags_are_those_of_sets(seed: int, block: int) -> None:
         patch.setattr(tag_quality, "_BLOCK", block)
         found = {(i, j): share for i, j, share in near_equal_tags(sp.csr_array(S))}
     assert found == pytest.approx(wanted)
-
-
-def test_pairs_are_named_most_frequent_first_and_five_of_them() -> None:
-    S = np.zeros((60, 9))
-    for group, n_items in enumerate((3, 12, 8)):
-        S[20 * group : 20 * group + n_items, 3 * group : 3 * group + 3] = 1
-    (warning,) = tag_warnings(sp.csr_array(S), tags(9))
-    assert warning.startswith("9 pairs of tags on nearly the same items: f=t3 and f=t4 (100 %), ")
-    assert "f=t6 and f=t8 (100 %) and 4 more. " in warning
-    assert warning.count(" %)") == 5
 
 
 def test_tags_on_one_item_and_on_nearly_all() -> None:

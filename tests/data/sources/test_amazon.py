@@ -11,8 +11,6 @@ import pytest
 from polars.testing import assert_frame_equal
 from source_files import REVIEWS_2014, features, jsonl, read_real, write
 
-from teaser.data.dataset import Dataset
-from teaser.data.rules import Number, Text
 from teaser.data.sources import read_amazon, read_amazon_video_games
 from teaser.data.tags import build_tags
 from teaser.errors import ParameterError, TableError
@@ -48,16 +46,6 @@ class TestAmazon:
             ),
         )
         assert (source.user, source.item, source.positive) == ("user_id", "item_id", "rating >= 4")
-
-    def test_rules_of_the_paper(self, amazon: Path) -> None:
-        rules = read_amazon(amazon).rules
-        assert rules.tags[0] == Number("price", bins=10, unit="dollars")
-        assert features(rules) == {"price": 1, "brand": 3, "category": 3, "keyword": 1}
-        assert rules.tags[3] == Text(
-            ("title", "description"), feature="keyword", min_share=0.01, max_share=0.3
-        )
-        shown = ("title", "description", "picture", "link")
-        assert rules.roles == {role: role for role in shown}
 
     def test_2018_gzipped(self, tmp_path: Path) -> None:
         meta: list[dict[str, Any]] = [
@@ -153,44 +141,6 @@ class TestAmazon:
         write(amazon, reviews_Games_5__json=jsonl(reviews), meta_Games__json=jsonl(meta))
         assert read_amazon(amazon).items["price"].to_list() == [price for _, price in cases]
 
-    def test_odd_prices_are_counted(self, amazon: Path, caplog: pytest.LogCaptureFixture) -> None:
-        with caplog.at_level(logging.INFO, logger="teaser"):
-            read_amazon(amazon)
-        assert "1 prices" in caplog.text
-        assert "such as -1" in caplog.text
-        assert "2 of 2 reviewed items" in caplog.text
-
-    def test_few_bad_lines_are_counted_and_named(
-        self, amazon: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        lines = jsonl(REVIEWS_2014 * 100)
-        write(amazon, reviews_Games_5__json=lines + "{broken\n\n" + lines + "[1, 2]\n")
-        with caplog.at_level(logging.WARNING, logger="teaser"):
-            source = read_amazon(amazon)
-        assert source.interactions.height == 600
-        assert "line 301, line 603" in caplog.text
-        assert "2 of 603 lines" in caplog.text
-
-    def test_many_bad_lines_are_refused(self, amazon: Path) -> None:
-        write(amazon, reviews_Games_5__json=jsonl(REVIEWS_2014) + "{'a': open('x')}\n")
-        with pytest.raises(
-            TableError, match=r"1 of 4 lines of .*reviews_Games_5\.json .*: line 4\."
-        ):
-            read_amazon(amazon)
-
-    def test_a_review_without_an_item_is_refused_by_the_data_set(self, amazon: Path) -> None:
-        lost = {"reviewerID": "A9", "overall": 5.0}
-        write(amazon, reviews_Games_5__json=jsonl([*REVIEWS_2014, lost]))
-        source = read_amazon(amazon)
-        made = Dataset.from_tables(
-            source.interactions,
-            source.items,
-            rules=(Number("price", edges=(5,)),),
-            positive="rating >= 4",
-        )
-        assert [r.reason for r in made.report.refused] == ["item_id is missing"]
-        assert (made.n_users, made.n_items) == (2, 2)
-
     def test_files_given_by_name(self, amazon: Path, tmp_path: Path) -> None:
         reviews, meta = amazon / "reviews_Games_5.json", amazon / "meta_Games.json"
         assert_frame_equal(read_amazon(reviews=reviews, meta=meta).items, read_amazon(amazon).items)
@@ -242,11 +192,6 @@ class TestAmazonVideoGames:
         assert "Video Games is left out of categories" in caplog.text
         assert features(source.rules) == {"price": 1, "category": 3, "brand": 3}
         assert "popular" in source.rules.skipped["sales_rank"]
-
-    def test_missing_column(self, folder: Path) -> None:
-        write(folder, items__csv="item_id,cost\n1,2\n")
-        with pytest.raises(TableError, match=r"'price', needed for the items of .*items\.csv"):
-            read_amazon_video_games(folder)
 
 
 def test_the_real_amazon_video_games() -> None:

@@ -81,18 +81,6 @@ def test_the_first_lines_tell_interactions_and_items(tmp_path: Path) -> None:
     )
 
 
-def test_parquet_files_tell_by_their_columns_and_names_are_quoted(tmp_path: Path) -> None:
-    folder = tmp_path / "my shop"
-    folder.mkdir()
-    pl.DataFrame({"customer_id": [1], "product_id": [2]}).write_parquet(folder / "sales.parquet")
-    (folder / "broken.parquet").write_bytes(b"no")
-    (folder / "broken.csv.gz").write_bytes(b"no")
-    (folder / "long.txt").write_text("user_id,item_id," + "x" * 20_000)
-    assert propose_tables(folder) == (
-        f"Name the table of interactions: teaser prepare '{folder}/sales.parquet' --out DATA."
-    )
-
-
 def test_without_a_header_the_kind_of_tables_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1,2\n")
     proposed = propose_tables(tmp_path)

@@ -13,8 +13,6 @@ from source_files import (
     IMDB,
     MOVIES_DAT,
     RATINGS_CSV,
-    RATINGS_DAT,
-    TAGS_CSV,
     features,
     read_real,
     write,
@@ -110,29 +108,6 @@ class TestMovieLens1M:
         )
         assert read_movielens_1m(ml_1m).items["title"].to_list() == ["The Lamp", "Café of Rain"]
 
-    def test_few_bad_lines_are_counted_and_named(
-        self, ml_1m: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        write(ml_1m, ratings__dat=RATINGS_DAT * 100 + "\n7::8\n" + RATINGS_DAT)
-        with caplog.at_level(logging.WARNING, logger="teaser"):
-            source = read_movielens_1m(ml_1m)
-        assert source.interactions.height == 303
-        assert "1 of 304 lines" in caplog.text
-        assert "line 302" in caplog.text
-
-    def test_many_bad_lines_are_refused(self, ml_1m: Path) -> None:
-        write(ml_1m, ratings__dat=RATINGS_DAT + "7::8\n")
-        with pytest.raises(
-            TableError, match=r"1 of 4 lines of .*ratings\.dat .*: line 4\. At most 1%"
-        ):
-            read_movielens_1m(ml_1m)
-
-    def test_ids_that_are_no_numbers_are_refused_later_not_lost(self, ml_1m: Path) -> None:
-        write(ml_1m, ratings__dat=RATINGS_DAT.replace("::3::", "::three::"))
-        source = read_movielens_1m(ml_1m)
-        assert source.interactions["rating"].to_list() == ["5", "three", "4"]
-        assert source.interactions["userId"].to_list() == [1, 1, 2]
-
     def test_missing_file_says_what_is_there(self, ml_1m: Path) -> None:
         (ml_1m / "movies.dat").unlink()
         with pytest.raises(
@@ -186,15 +161,6 @@ class TestMovieLens:
         assert source.items.columns == ["movieId", "title", "year", "genres"]
         assert features(source.rules) == {"genre": 3, "year": 3}
 
-    def test_rows_without_a_tag_are_counted(
-        self, movielens: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        write(movielens, tags__csv=TAGS_CSV + "3,1,,5\n3,1,  ,5\n")
-        with caplog.at_level(logging.WARNING, logger="teaser"):
-            tags = read_movielens(movielens).items["tags"].to_list()
-        assert tags == [["fun", "a|b, c"], ["dark"], None]
-        assert "2 rows" in caplog.text
-
     def test_an_odd_cell_is_refused_and_named_by_the_data_set(self, movielens: Path) -> None:
         write(movielens, ratings__csv=RATINGS_CSV + "3,1,many,8\n")
         source = read_movielens(movielens)
@@ -211,14 +177,6 @@ class TestMovieLens:
             "1 row refused, rating is not a number: row 4 ('many')"
         ]
         assert made.report.interactions == 2
-
-    def test_empty_and_header_only(self, movielens: Path) -> None:
-        write(movielens, ratings__csv="")
-        with pytest.raises(TableError, match="is empty"):
-            read_movielens(movielens)
-        write(movielens, ratings__csv="userId,movieId,rating\n")
-        with pytest.raises(TableError, match="no rows"):
-            read_movielens(movielens)
 
 
 def test_the_real_movielens_1m() -> None:
@@ -291,20 +249,6 @@ class TestImdb:
             ["Bo Ey", "Ann Ox"] if crew else ["Ann Ox"]
         )
         assert features(source.rules)["actor"] == 3
-
-    def test_counts_what_was_not_found(
-        self, movielens: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        imdb = write_imdb(tmp_path / "imdb")
-        write(imdb, title__basics__tsv=IMDB["title.basics.tsv"].replace("tt10048342", "tt7"))
-        write(imdb, name__basics__tsv=IMDB["name.basics.tsv"].replace("nm0000002\t", "nm8\t"))
-        with caplog.at_level(logging.INFO, logger="teaser"):
-            items = read_movielens(movielens, imdb=imdb).items
-        assert "2 of 3 movies were found in IMDb" in caplog.text
-        assert "1 movies were not found in IMDb, such as 2." in caplog.text
-        assert "1 of 3 credited names are not in" in caplog.text
-        assert "nm0000002" in caplog.text
-        assert items["directors"].to_list() == [["Ann Ox"], ["Ann Ox"], None]
 
     def test_warns_when_nothing_matches(
         self, movielens: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
