@@ -68,8 +68,6 @@ def test_the_scorer_of_a_gpu_gives_the_scores_of_the_model(
     A = np.random.default_rng(0).standard_normal((5, model.decoder_.shape[1]))
     assert_allclose(scorer.decode(A), model.decode(A), atol=1e-9)
     assert_allclose(scorer.decode_viewed(rows), model.decode_viewed(rows), atol=1e-9)
-    weights = np.random.default_rng(1).random(wide.n_items)
-    assert_allclose(scorer.weighted_sum(weights), weights @ as_dense(model.encoder_), atol=1e-9)
 
 
 @needs_gpu

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError, install_command
 from teaser.files import say_bytes
-from teaser.model._arrays import Matrix, as_dense, blocks, is_sparse, sparse_like, to_host
+from teaser.model._arrays import Matrix, as_dense, sparse_like, to_host
 from teaser.model.gram import DenseGram, ProductGram, count_product, product_width
 
 Array = NDArray[Any]
@@ -133,12 +133,6 @@ class DeviceScorer:
         """Return the raw tag scores of users (users x tags), in double precision."""
         raw = self._move(rows[:, : self.encoder.shape[0]]) @ self.encoder
         return to_host(as_dense(raw)).astype(np.float64)
-
-    def weighted_sum(self, weights: Array) -> Array:
-        """Return the rows of the encoder times their weights, added up in double precision."""
-        E, w = self.encoder, np.asarray(weights, dtype=np.float64, like=self.like)
-        parts = [slice(None)] if is_sparse(E) else blocks(E)
-        return to_host(sum(E[rows].astype(np.float64).T @ w[rows] for rows in parts))
 
     def decode(self, affinities: Array) -> Array:
         """Return the scores of all items (users x items)."""

@@ -224,7 +224,7 @@ class ProductGram:
     def apply(self, matrix: Matrix) -> Array:
         """Return X'(X M)."""
         n_columns = int(matrix.shape[1])
-        out = np.empty_like(self.X.data, shape=(self.n_items, n_columns))
+        out: Array = np.empty_like(self.X.data, shape=(self.n_items, n_columns))
         matrix = matrix.tocsc() if is_sparse(matrix) else matrix
         width = product_width(self.X.shape[0], self.dtype)
         for first in range(0, n_columns, width):
@@ -240,8 +240,8 @@ class ProductGram:
     def diagonal(self) -> Array:
         """Return diag(G) = the column sums of X squared."""
         squares = np.square(self.X.data.astype(np.float64))
-        counts: Array = np.bincount(self.X.indices, squares, minlength=self.n_items)
-        return counts.astype(self.dtype)
+        g: Array = np.bincount(self.X.indices, squares, minlength=self.n_items).astype(self.dtype)
+        return g
 
 
 class ContentGram:

@@ -420,11 +420,8 @@ class Teaser(TaggedModel):
             return super().mean_raw(dataset, sample)
         mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / max(1, X.shape[0])
         E, found = self.encoder_, np.zeros(self.encoder_.shape[1])
-        if self.device == "cuda":
-            found = self._scorer().weighted_sum(mean)
-        else:
-            for rows in [slice(None)] if sp.issparse(E) else blocks(E):
-                found += E[rows].astype(np.float64).T @ mean[rows]
+        for rows in [slice(None)] if sp.issparse(E) else blocks(E):
+            found += E[rows].astype(np.float64).T @ mean[rows]
         if self.user_rows_ is not None and dataset.Q is not None:
             found = found + self.user_rows_.mean(dataset.Q, np.diff(X.indptr))
         return found
