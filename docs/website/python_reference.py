@@ -116,7 +116,6 @@ PAGES = (
             *(
                 "evaluate.choose",
                 "model.teaser",
-                "model.registry",
                 "model.recipe",
                 "evaluate.card",
                 "evaluate.check",

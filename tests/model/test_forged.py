@@ -105,7 +105,10 @@ def forge_arrays(folder: Path, **changes: Any) -> None:
     ("name", "array"),
     [
         *(("full", a) for a in ("encoder", "popularity", "remainder.data", "basis.q")),
-        *(("full", a) for a in ("basis.share", "decoder.data", "people_alone", "groups.data")),
+        *(
+            ("full", a)
+            for a in ("basis.share", "decoder.data", "user_features.alone", "groups.data")
+        ),
         ("sparse", "encoder.data"),
         ("ease", "weights"),
         ("knn", "similarity.data"),

@@ -83,8 +83,7 @@ class TaggedModel(Model, abstract=True):
     Attributes
     ----------
     transparency_
-        What decides in lists, measured at the fit; None for models of earlier versions, and
-        where no history was at hand.
+        What decides in lists, measured at the fit; None where no history was at hand.
     """
 
     # Whether what centring takes from all scores of a user is added again: scores then keep their
@@ -406,7 +405,6 @@ class TaggedModel(Model, abstract=True):
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         super().unpack(content)
         self._tag_table = TagTable.unpack(content)
-        # Models of earlier versions were not measured.
         measured = content.settings.get("transparency")
         self.transparency_ = None if measured is None else Transparency.from_dict(measured)
 

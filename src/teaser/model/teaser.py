@@ -175,7 +175,7 @@ class Teaser(TaggedModel):
         The iterations, the final residual, and whether `tol` was reached.
     transparency_
         What decides in lists, what a press changes and where the data come from, measured on
-        people of the fit; None for models that earlier versions saved.
+        people of the fit; None where no history was at hand.
     recipe_
         What `teaser.fit` tried, chose and why; None for a model that was fitted otherwise.
     dataset_path_

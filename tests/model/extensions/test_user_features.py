@@ -289,7 +289,7 @@ class TestAnswers:
     ) -> None:
         fitted.save(tmp_path / "m")
         content = artifact.read(tmp_path / "m")
-        arrays = {**content.arrays, "people_alone": np.zeros((3, 2))}
+        arrays = {**content.arrays, "user_features.alone": np.zeros((3, 2))}
         artifact.write(
             tmp_path / "m", kind="Teaser", settings=content.settings, arrays=arrays,
             tables=content.tables,

@@ -296,9 +296,7 @@ class Product(TaggedModel):
     @classmethod
     def from_content(cls, content: Content) -> Self:
         """Return the model that was saved; its arrays stay on disk until they are used."""
-        # The model with tags was saved as "aspect" at first.
-        names = _PARTS if "tagged" in content.settings else ("aspect", "other")
-        model = cls(*(_part(content, name) for name in names))
+        model = cls(*(_part(content, name) for name in _PARTS))
         try:
             model.check_fitted()
         except ParameterError as error:

@@ -211,9 +211,7 @@ class WMFS(TaggedModel):
     def unpack(self, content: Content) -> None:
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         super().unpack(content)
-        settings = content.settings
-        # Version 0.1.0 wrote "learnt".
-        self.n_learned_ = settings["n_learned" if "n_learned" in settings else "learnt"]
+        self.n_learned_ = content.settings["n_learned"]
         n_tags = self.tag_table_.n_learned
         if self.inverse_.shape != (n_tags, n_tags):
             raise ValueError("its inverse does not fit its tags")

@@ -134,8 +134,7 @@ def krylov_eigenpairs(gram: Gram, rank: int, rng: np.random.Generator) -> tuple[
 def orthonormal(matrix: Array, least: float) -> Array:
     """Return an orthonormal basis of the columns, without directions shorter than `least`.
 
-    From the eigenvectors of M'M: a tenth of the time of a QR decomposition. `blocks.unit_basis`
-    keeps as many columns as it gets.
+    From the eigenvectors of M'M: a tenth of the time of a QR decomposition.
     """
     if matrix.shape[1] == 0:
         return matrix

@@ -305,18 +305,20 @@ def pack_user_rows(rows: UserRows | None) -> tuple[dict[str, Array], dict[str, A
     """Return the arrays and the tables to be saved."""
     if rows is None:
         return {}, {}
-    arrays = {"people_encoder": rows.encoder, "people_alone": rows.alone}
-    return arrays, {"people_tags": tag_frame(rows.tags)}
+    arrays = {"user_features.encoder": rows.encoder, "user_features.alone": rows.alone}
+    return arrays, {"user_tags": tag_frame(rows.tags)}
 
 
 def unpack_user_rows(
     arrays: Mapping[str, Array], tables: Mapping[str, Any], n_tags: int
 ) -> UserRows | None:
     """Return what `pack_user_rows` took apart."""
-    if "people_tags" not in tables:
+    if "user_tags" not in tables:
         return None
-    tags = tags_from(tables["people_tags"])
-    rows = UserRows(tags, np.array(arrays["people_encoder"]), np.array(arrays["people_alone"]))
+    tags = tags_from(tables["user_tags"])
+    rows = UserRows(
+        tags, np.array(arrays["user_features.encoder"]), np.array(arrays["user_features.alone"])
+    )
     if {rows.encoder.shape, rows.alone.shape} != {(len(tags), n_tags)}:
         raise ValueError("its rows of user features are of different sizes")
     return rows
