@@ -1,7 +1,6 @@
 """Pictures show the figures of the results, in the colours of the page."""
 
 import re
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -101,17 +100,6 @@ def test_colours_stand_out_from_the_ground(dark: int) -> None:
             low, high = sorted((ground, brightness(pair[dark])))
             need = 4.5 if name in ("ink", "soft") else 3
             assert (high + 0.05) / (low + 0.05) >= need, name
-
-
-def test_no_window_system_is_asked_for() -> None:
-    code = (
-        "import sys, teaser.evaluate.report\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "from teaser.evaluate.report.pictures import new_figure\n"
-        "with new_figure('x', 3) as figure: figure.subplots()\n"
-        "assert 'matplotlib.pyplot' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
