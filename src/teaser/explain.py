@@ -413,10 +413,14 @@ class Explanation(Framed):
             lines.append(f"{rest:+9.3f}  {counted(len(left), 'further reason')}")
         printer.text("\n".join([*lines, *([self.note] if self.note else [])]))
 
-    def steps(self) -> list[Step]:
-        """Return the steps that add up to the score: general appeal, then the largest."""
-        general = [Step("general", GENERAL.value, "", self.general)] if self.general else []
-        return arrange([*general, *map(_step, (r for r in self.reasons if r.contribution))])
+    def steps(self, *, zeros: bool = False) -> list[Step]:
+        """Return the steps that add up to the score: general appeal, then the largest.
+
+        `zeros=True` includes parts that add nothing.
+        """
+        general = Step("general", GENERAL.value, "", self.general)
+        parts = [general, *map(_step, self.reasons)]
+        return arrange(part for part in parts if zeros or part.adds)
 
     def _repr_html_(self) -> str:
         name = str(self.item_id) if self.title is None else self.title
@@ -799,9 +803,12 @@ class Difference(Framed):
         lines.append(f"{score - other_score:+9.3f}  in all")
         printer.text("\n".join([*lines, *([self.note] if self.note else [])]))
 
-    def steps(self) -> list[Step]:
-        """Return the steps from the other item's score to the item's, the largest first."""
-        moved = (part for part in self.parts if part.difference)
+    def steps(self, *, zeros: bool = False) -> list[Step]:
+        """Return the steps from the other item's score to the item's, the largest first.
+
+        `zeros=True` includes parts that are the same in both scores.
+        """
+        moved = (part for part in self.parts if zeros or part.difference)
         return arrange(map(_difference_step, moved), start=self.explained[1])
 
     def _repr_html_(self) -> str:

@@ -16,12 +16,13 @@ from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import ViewedRow
 from teaser.app.pages.profile import TagRow
-from teaser.app.pages.steps import MAX_VIEWED, waterfall
+from teaser.app.pages.steps import waterfall
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State
 from teaser.explain import ViewedReason
 from teaser.profile import Steering
+from teaser.steps import MAX_VIEWED
 
 API = "/api/v1"
 HISTORY = ["i0", "i2", "i3"]

@@ -8,10 +8,11 @@ from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import BoostRow, ViewedRow
 from teaser.app.pages.profile import TagRow
-from teaser.app.pages.steps import MAX_VIEWED, DifferenceFall, difference_fall, waterfall
+from teaser.app.pages.steps import DifferenceFall, difference_fall, waterfall
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State
+from teaser.steps import MAX_VIEWED
 
 
 @given(
@@ -63,7 +64,7 @@ def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -
 def test_small_steps_are_folded_behind_the_large_ones(
     remainder_model: Teaser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teaser.app.pages.steps.SMALL_SHARE", 0.04)
+    monkeypatch.setattr("teaser.steps.SMALL_SHARE", 0.04)
     history = tuple(f"i{i}" for i in range(30))
     seen = PersonalModel(Catalogue(remainder_model), State(history=history))
     fall = waterfall(seen, "i33", texts_in("en"))
