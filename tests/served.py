@@ -20,22 +20,25 @@ def get(url: str, data: bytes | None = None) -> str:
         return str(answer.read().decode())
 
 
+def free_port() -> int:
+    """Return a port of loopback that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 class Running:
     """`teaser serve` in a process of its own."""
 
     def __init__(self, model: Path, *options: str, **environment: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.model = model
         self.log = model.with_name("log")
-        self.temporary = model.with_name("temporary")
-        self.temporary.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "teaser", "serve", str(model), "--port", str(port)]
         # Assistants are off: their SDK takes a sixth of the processor time of a start.
         own = {"TEASER_RATE": "0", "TEASER_STORE_TIMEOUT": "30", "TEASER_MCP": "false"}
-        own |= {"TEASER_COPIES": str(self.temporary), **environment}
+        own |= environment
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, *options], stdout=log, stderr=log, env={**os.environ, **own}
@@ -53,14 +56,16 @@ class Running:
         return found
 
     def workers(self) -> list[int]:
-        """Return the processes that answer, found by their parent."""
+        """Return the processes that answer: its children, without the one of multiprocessing."""
         found = []
         for status in Path("/proc").glob("[0-9]*/stat"):
             try:
                 parts = status.read_text().rpartition(")")[2].split()
+                command = (status.parent / "cmdline").read_text()
             except OSError:
                 continue
-            if int(parts[1]) == self.process.pid and parts[0] != "Z":
+            is_child = int(parts[1]) == self.process.pid and parts[0] != "Z"
+            if is_child and "resource_tracker" not in command:
                 found.append(int(status.parent.name))
         return sorted(found)
 

@@ -22,10 +22,10 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from served import free_port
 from typer.main import get_command
 
 from teaser import Teaser
-from teaser.app.process.listener import free_port
 from teaser.app.settings import PREFIX, Settings
 from teaser.cli.main import app
 from teaser.testing import example_dataset
@@ -213,7 +213,7 @@ def test_the_images_command_serves_and_ends_in_order(volumes: Path) -> None:
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "src"),
         "TEASER_HOST": "127.0.0.1",
-        "TEASER_PORT": str(free_port("127.0.0.1")),
+        "TEASER_PORT": str(free_port()),
     }
     user = other_user()
     words = [text.replace("/data/", f"{volumes}/data/") for text in json.loads(told("CMD"))]

@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -9,10 +10,16 @@ import time
 from pathlib import Path
 
 from soak.memory import Process, children
-from teaser.app.process.listener import free_port
 
 HOST = "127.0.0.1"
 _START_SECONDS = 120.0
+
+
+def free_port() -> int:
+    """Return a port of loopback that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
 
 
 class Server:
@@ -25,23 +32,21 @@ class Server:
     database_url
         Where persons are stored.
     folder
-        For private copies of the model and the log.
+        For the log.
     workers
         The number of worker processes.
     """
 
     def __init__(self, model: Path, database_url: str, folder: Path, *, workers: int) -> None:
         self.folder, self.workers_wanted = folder, workers
-        self.copies = folder / "copies"
-        self.copies.mkdir(parents=True)
-        self.port = free_port(HOST)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.port = free_port()
         self._command = [sys.executable, "-m", "teaser", "serve", str(model)]
         self._command += ["--port", str(self.port), "--workers", str(workers)]
         self._environment = {k: v for k, v in os.environ.items() if not k.startswith("TEASER_")}
         self._environment |= {
             "TEASER_RATE": "0",
             "TEASER_DATABASE_URL": database_url,
-            "TEASER_COPIES": str(self.copies),
         }
         self._start()
 

@@ -19,9 +19,9 @@ from sqlalchemy import Connection, create_engine, text
 
 from teaser import Category, Dataset, Teaser
 from teaser.app.dependencies import Services
-from teaser.app.server import create_app, load_model
+from teaser.app.models import ModelHolder, folder_stamp
+from teaser.app.server import create_app
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.model_holder import ModelHolder, folder_stamp
 from teaser.app.settings import Settings
 from teaser.app.state import Event, State
 from teaser.app.store import Store
@@ -213,8 +213,8 @@ def held() -> Callable[[Settings], ModelHolder]:
         added = (settings.boost, settings.time_zone)
         key = (settings.model, folder_stamp(settings.model), added)
         if key not in loaded:
-            loaded[key] = load_model(settings).current
-        holder = load_model(settings, loaded[key].model)
+            loaded[key] = ModelHolder(settings).current
+        holder = ModelHolder(settings, loaded[key].model)
         holder.current = loaded[key]
         return holder
 

@@ -19,9 +19,9 @@ from clusters import exhaust, name_of, read_part, refuse, scheduler, wait_for, w
 from conftest import RULES, small_tables
 from dask.delayed import delayed
 from numpy.testing import assert_allclose, assert_array_equal
+from served import free_port
 
 from teaser import Dataset, Teaser
-from teaser.app.process.listener import free_port
 from teaser.data.partitions import Part, write_partitions
 from teaser.errors import ClusterError, DataError, ParameterError, TableError
 from teaser.extensions import DiscoveredTags, Remainder, Weights
@@ -55,7 +55,7 @@ PARTS = [Part(f"part {k}", f"/somewhere/{k}") for k in range(40)]
 
 class TestConnecting:
     def test_nobody_listens(self) -> None:
-        address = f"tcp://127.0.0.1:{free_port('127.0.0.1')}"
+        address = f"tcp://127.0.0.1:{free_port()}"
         with pytest.raises(ClusterError, match=f"{address} did not answer within 0.5 s"):
             Cluster.connect(address, timeout=0.5)
 
@@ -148,7 +148,7 @@ def test_all_workers_go_and_none_comes(tmp_path: Path) -> None:
 
 
 def test_the_scheduler_goes(tmp_path: Path) -> None:
-    port = free_port("127.0.0.1")
+    port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     with scheduler(tmp_path, port) as running, worker(address, tmp_path):
         cluster = Cluster.connect(address, timeout=60)

@@ -17,7 +17,7 @@ from sqlalchemy import event as hooks
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from teaser.app.telemetry.request_record import measured
+from teaser.app.monitoring import measured
 from teaser.errors import StoreError, StoreTimeoutError
 
 T = TypeVar("T")

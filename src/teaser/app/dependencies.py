@@ -9,10 +9,9 @@ from fastapi import HTTPException, Request
 
 from teaser.app.brand import Brand
 from teaser.app.database import StoreThreads
-from teaser.app.http.middleware import address_of, too_many
-from teaser.app.http.rate_limit import RateLimits
+from teaser.app.limits import RateLimits, address_of, too_many
+from teaser.app.models import ModelHolder
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
 from teaser.app.store import Store
 
@@ -22,21 +21,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Services:
-    """The services of one process, at `app.state.services`.
-
-    Attributes
-    ----------
-    reload
-        Replaces this process by one with the model that the folder holds now, and returns what the
-        API tells about it, as JSON; None where `holder` replaces it.
-    """
+    """The services of one process, at `app.state.services`."""
 
     settings: Settings
     holder: ModelHolder
     store: Store
     threads: StoreThreads
     limits: RateLimits
-    reload: Callable[[], str] | None = None
 
 
 def services_of(request: Request) -> Services:

@@ -54,19 +54,12 @@ class Settings(BaseModel):
     store_timeout
         The seconds that one request may wait for the database in all; then it gets 503.
     max_connections
-        The largest number of connections of one process. It holds fewer if the limit of open files
-        is lower. At the limit, connections without a finished request make room for new ones.
-    head_timeout
-        Seconds until the head of a request must have come.
+        The largest number of connections of one process; beyond it requests get 503.
     idle_timeout
-        Seconds after which a silent connection is closed: between two requests, in a body that
-        does not come, and in a response that is hardly read.
+        Seconds after which a connection between two requests is closed, and within which the body
+        of a request must have come.
     stop_timeout
         Seconds for requests in progress when the server stops.
-    copies
-        The folder for private copies of the model; the system's temporary folder by default.
-    shared_folder
-        A folder that all processes of one server share; `teaser serve --workers` makes its own.
     name
         The name of the site: in the header, in titles and in the description of the API.
     accent, accent_dark
@@ -123,11 +116,8 @@ class Settings(BaseModel):
     max_events: int = Field(10_000, ge=1)
     store_timeout: float = Field(1.0, ge=0.1, le=60)
     max_connections: int = Field(2_048, ge=1)
-    head_timeout: float = Field(10.0, gt=0, allow_inf_nan=False)
     idle_timeout: float = Field(30.0, gt=0, allow_inf_nan=False)
     stop_timeout: float = Field(10.0, ge=0, allow_inf_nan=False)
-    copies: str = ""
-    shared_folder: str = ""
     name: str = NAME
     accent: str = ""
     accent_dark: str = ""
@@ -211,10 +201,6 @@ class Settings(BaseModel):
     def from_environment(cls, **given: Any) -> "Settings":
         """Return the settings in the environment; arguments take precedence."""
         return _EnvironmentSettings(**given)
-
-    def as_environment(self) -> dict[str, str]:
-        """Return the settings as variables that `from_environment` reads."""
-        return {PREFIX + name.upper(): str(value) for name, value in self}
 
     @property
     def database(self) -> str:

@@ -1,11 +1,15 @@
 """The demo command: the generated events, one person, and three presses of +."""
 
+import shutil
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from platformdirs import user_cache_path
 from rich.rule import Rule as Line
 
+from teaser._version import __version__
 from teaser.cli.options import Seed, refuse_unused
 from teaser.cli.output import (
     describe_change,
@@ -16,16 +20,18 @@ from teaser.cli.output import (
     print_lines,
     progress_bar,
 )
-from teaser.cli.serve import serve_events
+from teaser.cli.serve import check_packages, print_address
 from teaser.data import demo as events
 from teaser.data.dataset import Dataset
 from teaser.data.tags import Tag
+from teaser.errors import ArtifactError
 from teaser.evaluate.choose import fit
-from teaser.model.teaser import Teaser
+from teaser.model import Teaser, load
 from teaser.profile import Presses
 
 commands = typer.Typer()
 
+_MAX_AGE = timedelta(weeks=1)  # of the events of a demonstration
 TOWN = Tag("town", "Ghent")
 _LENGTH = 10
 _PRESSED = ("type", "theme", "setting")
@@ -57,6 +63,34 @@ def demo(
     if folder is not None:
         model.save(folder)
         print_lines(["", f"The model is in {folder}: try teaser info {folder} --find Ghent"])
+
+
+def serve_events(*, port: int, seed: int) -> None:
+    """Serve the site on the generated events; the first call fits them."""
+    check_packages()
+    from teaser.app.run import serve
+    from teaser.app.settings import Settings
+
+    with out.status("fitting the generated events"):
+        folder = demo_model(seed)
+    serve(Settings(model=folder, port=port, log_level="warning"), ready=print_address)
+
+
+def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> Path:
+    """Return the folder of a cached model of the generated events.
+
+    It is fitted at the first call, and again when some of its events are a week old.
+    """
+    folder = user_cache_path("teaser") / f"events-{__version__}-{n_events}-{n_users}-{seed}"
+    try:
+        model = load(folder, Teaser)
+        if (model.table_["date"] >= date.today() - _MAX_AGE).all():
+            return folder
+    except ArtifactError:
+        shutil.rmtree(folder, ignore_errors=True)
+    dataset = events.dataset(seed=seed, n_events=n_events, n_users=n_users)
+    Teaser().fit(dataset).save(folder)
+    return folder
 
 
 def _fit(dataset: Dataset) -> Teaser:

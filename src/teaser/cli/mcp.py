@@ -44,14 +44,14 @@ def serve_assistant(
     except ImportError as error:
         raise MissingPackageError("teaser mcp", str(error.name), extra="mcp") from None
     from teaser.app.mcp.stdio import own_database, serve_stdio
+    from teaser.app.monitoring import configure_logs
     from teaser.app.settings import Settings
-    from teaser.app.telemetry.logs import configure_logs
 
     if stateless:
         refuse_unused("--stateless, which stores nothing", database=database or None)
     named = {"name": name} if name else {}
     settings = Settings.from_environment(
-        model=model, database_url=database, log_level=log_level, shared_folder="", **named
+        model=model, database_url=database, log_level=log_level, **named
     )
     configure_logs(settings)
     if sys.stdin.isatty():  # somebody tries the command by hand

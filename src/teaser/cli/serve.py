@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from teaser.cli.options import ModelFolder
-from teaser.cli.output import out, print_lines
+from teaser.cli.output import print_lines
 from teaser.errors import MissingPackageError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def serve_model(
     *,
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    workers: Annotated[int, typer.Option(min=1, help="Processes; they share one model.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.")] = 1,
     database: Database = "",
     api_keys: Annotated[
         str,
@@ -99,7 +99,7 @@ def serve_model(
     """Serve the site and the API on a fitted model."""
     check_packages()
     from teaser.app.brand import read_brand
-    from teaser.app.process.serve import serve
+    from teaser.app.run import serve
     from teaser.app.settings import Settings
 
     names = {"hosts": ",".join(host_name)} if host_name else {}
@@ -111,7 +111,6 @@ def serve_model(
         host=host,
         port=port,
         keys=api_keys,
-        shared_folder="",
         accent=accent,
         accent_dark=accent_dark,
         logo=logo,
@@ -124,24 +123,12 @@ def serve_model(
     print_lines(read_brand(settings).notes)
 
     def ready(host: str, port: int) -> None:
-        _print_address(host, port)
+        print_address(host, port)
         if settings.boosts:
             said = ", ".join(f"{name} {number:+g}" for name, number in settings.boosts.items())
             print_lines([f"The site adds to scores, and says so among the reasons: {said}."])
 
     serve(settings, workers=workers, ready=ready)
-
-
-def serve_events(*, port: int, seed: int) -> None:
-    """Serve the site on the generated events; the first call fits them."""
-    check_packages()
-    from teaser.app.process.demo import demo_model
-    from teaser.app.process.serve import serve
-    from teaser.app.settings import Settings
-
-    with out.status("fitting the generated events"):
-        folder = demo_model(seed)
-    serve(Settings(model=folder, port=port, log_level="warning"), ready=_print_address)
 
 
 @keys.command("create")
@@ -184,7 +171,7 @@ def check_packages() -> None:
         raise MissingPackageError("The application", str(error.name), extra="serve") from None
 
 
-def _print_address(host: str, port: int) -> None:
+def print_address(host: str, port: int) -> None:
     """Print the address of the site, and what to do with it."""
     site = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     api = f"The API is at {site}api/v1, described at {site}openapi.json."

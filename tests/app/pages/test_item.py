@@ -12,7 +12,7 @@ import pytest
 from app.conftest import TestClient, services_of
 
 from teaser import Category, Dataset, Tag, Teaser
-from teaser.app.http.cookies import TOKEN
+from teaser.app.cookies import TOKEN
 from teaser.app.serving import personal_model
 from teaser.app.state import State
 from teaser.data.rules import Rules

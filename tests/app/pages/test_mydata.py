@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Teaser
-from teaser.app.http.cookies import TOKEN
+from teaser.app.cookies import TOKEN
 from teaser.app.pages.mydata import free_name
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel

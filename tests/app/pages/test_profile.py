@@ -9,6 +9,7 @@ from app.pages.conftest import personal_of
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
+from teaser.app.models import ModelHolder
 from teaser.app.pages.cards import plain_card
 from teaser.app.pages.profile import (
     SHOWN_TAGS,
@@ -20,8 +21,8 @@ from teaser.app.pages.profile import (
     tag_label,
 )
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.settings import Settings
 from teaser.app.state import State
 
 EN = texts_in("en")
@@ -156,7 +157,7 @@ def test_a_feature_leads_with_the_most_influential_and_what_was_pressed(
 
 
 def test_a_label_says_its_language(events_folder: Path) -> None:
-    catalogue = ModelHolder(events_folder).current
+    catalogue = ModelHolder(Settings(model=events_folder)).current
     rows = {
         code: profile_view(PersonalModel(catalogue, State()), texts_in(code)).features
         for code in ("en", "fr")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from teaser import Category, Dataset, ListOf, Number, Rules, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
+from teaser.app.models import ModelHolder
 from teaser.app.pages.cards import fact_line
 from teaser.app.serving.catalogue import (
     Catalogue,
@@ -38,7 +39,6 @@ from teaser.app.serving.catalogue import (
     vocabulary_of,
     without_tags,
 )
-from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
 from teaser.app.state import ListFilter
 from teaser.data import demo
@@ -437,7 +437,7 @@ def test_a_number_as_id_is_found_as_a_whole(tables: tuple[pl.DataFrame, pl.DataF
 
 
 def test_groups_follow_declared_tags(events_folder: Path) -> None:
-    named = ModelHolder(events_folder).current
+    named = ModelHolder(Settings(model=events_folder)).current
     groups = [tag.discovered for tag in find_names(named, "a", texts_in("en")).tags(0, 10**6)]
     assert any(groups)
     assert groups == sorted(groups)
@@ -462,7 +462,7 @@ def test_names_without_accents_are_compared_as_with_one(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def grouped(events_folder: Path) -> Catalogue:
-    return ModelHolder(events_folder).current
+    return ModelHolder(Settings(model=events_folder)).current
 
 
 def test_members_are_those_of_the_model_the_most_first(grouped: Catalogue) -> None:

@@ -6,7 +6,7 @@ from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from teaser.app.dependencies import services_of
-from teaser.app.http.origin import refuse_other_sites
+from teaser.app.forms import refuse_other_sites
 from teaser.app.settings import Settings, is_loopback
 
 _bearer = HTTPBearer(

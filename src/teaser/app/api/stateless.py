@@ -159,7 +159,5 @@ def transparency(request: Request) -> responses.Transparency:
 def reload_model(request: Request) -> responses.Model:
     """Read the model's folder again; if it is damaged, the present model stays."""
     services = services_of(request)
-    if services.reload is not None:
-        return responses.Model.model_validate_json(services.reload())
     services.holder.refresh(force=True)
     return show_model(request)

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 
 from teaser.app.api.auth import check_key
 from teaser.app.dependencies import Services
-from teaser.app.http.middleware import MCP, Message, Receive, Scope, Send
+from teaser.app.middleware import MCP, Message, Receive, Scope, Send
 from teaser.app.settings import Settings
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from teaser._version import __version__
-from teaser.app.error_handlers import sentence_of
+from teaser.app.errors import sentence_of
 from teaser.app.mcp.resources import (
     JSON,
     complete_variable,

@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +14,10 @@ from platformdirs import user_data_path
 from teaser.app.database import StoreThreads
 from teaser.app.mcp.server import build_server
 from teaser.app.mcp.tools import People, Source
+from teaser.app.models import ModelHolder
 from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.model_holder import ModelHolder
 from teaser.app.settings import Settings
 from teaser.app.store import Store
-from teaser.app.warm_up import warm_up
 
 _SECONDS = 10.0
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -35,10 +33,7 @@ def serve_stdio(settings: Settings, *, stores: bool = True) -> None:
     stores
         Whether persons are stored; without, there is no database.
     """
-    with _stoppable():
-        holder = ModelHolder(
-            settings.model, boost=settings.boosts, zone=settings.zone, warm_up=warm_up
-        )
+    holder = ModelHolder(settings)
 
     def catalogue() -> Catalogue:
         holder.refresh()  # a new model is taken up between two calls
@@ -63,25 +58,6 @@ async def _serve(source: Source) -> None:
     server = build_server(source, title=source.settings.name)
     async with stdio_server() as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """End the process at a signal by an exception, so that temporary files are removed.
-
-    A library that is being imported may swallow the exception: the process then ends afterwards.
-    """
-    received: list[int] = []
-
-    def leave(number: int, _frame: object) -> None:
-        received.append(number)
-        sys.exit(128 + number)
-
-    for each in _SIGNALS:
-        signal.signal(each, leave)
-    yield
-    if received:
-        sys.exit(128 + received[0])
 
 
 @contextmanager

@@ -11,10 +11,9 @@ from pydantic import BaseModel
 from starlette.datastructures import QueryParams
 
 from teaser.app import actions
+from teaser.app.cookies import TOKEN, remember
 from teaser.app.dependencies import catalogue_of, services_of, uses_store
-from teaser.app.http.cookies import TOKEN, remember
-from teaser.app.http.form_text import FormText, read_object, read_presses
-from teaser.app.http.origin import local_path, need_own_origin
+from teaser.app.forms import FormText, local_path, need_own_origin, read_object, read_presses
 from teaser.app.pages.context import PageContext
 from teaser.app.pages.home import home_page
 from teaser.app.pages.render import ensure_person, visitor_of

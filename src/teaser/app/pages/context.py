@@ -10,10 +10,9 @@ from fastapi.responses import RedirectResponse
 from numpy.typing import NDArray
 
 from teaser.app.actions import LIMIT, TAGS_OFF, act, decide
+from teaser.app.cookies import TOKEN, remember
 from teaser.app.dependencies import catalogue_of, services_of
-from teaser.app.http.cookies import TOKEN, remember
-from teaser.app.http.form_text import read_presses
-from teaser.app.http.origin import need_own_origin
+from teaser.app.forms import need_own_origin, read_presses
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.describe import (
     ActionSummary,

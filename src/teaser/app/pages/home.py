@@ -9,11 +9,11 @@ from fastapi.responses import RedirectResponse, Response
 from markupsafe import Markup
 from starlette.datastructures import QueryParams
 
+from teaser.app.cookies import LANGUAGE, LASTS, SKIPPED, THEME, remember
 from teaser.app.dependencies import services_of, uses_store
-from teaser.app.http.cookies import LANGUAGE, LASTS, SKIPPED, THEME, remember
-from teaser.app.http.form_text import FormText
-from teaser.app.http.origin import local_path, need_own_origin
+from teaser.app.forms import FormText, local_path, need_own_origin
 from teaser.app.i18n.texts import LANGUAGES, Texts
+from teaser.app.monitoring import measured
 from teaser.app.pages.cards import CardView, card_views, plain_card
 from teaser.app.pages.context import PageContext, page_context_of
 from teaser.app.pages.describe import (
@@ -33,7 +33,6 @@ from teaser.app.pages.say import say_example
 from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import MAX_FEEDS
-from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError, shortened

@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from teaser.app.actions import decide
 from teaser.app.dependencies import catalogue_of, uses_store
-from teaser.app.http.form_text import FormText
-from teaser.app.http.origin import need_own_origin
+from teaser.app.forms import FormText, need_own_origin
 from teaser.app.pages.cards import CardView, fact_line, plain_card
 from teaser.app.pages.context import PageContext, act_and_show, page_context_of
 from teaser.app.pages.describe import ending_presses, hidden_rows

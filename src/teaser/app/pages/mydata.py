@@ -10,10 +10,9 @@ from starlette.datastructures import UploadFile
 from teaser.app.actions import decide
 from teaser.app.api.requests import GivenExport
 from teaser.app.api.responses import Person, export_of
+from teaser.app.cookies import TOKEN, forget, remember
 from teaser.app.dependencies import catalogue_of, limit_imports, services_of, uses_store
-from teaser.app.http.cookies import TOKEN, forget, remember
-from teaser.app.http.form_text import FormText, read_json
-from teaser.app.http.origin import need_own_origin, own_origin
+from teaser.app.forms import FormText, need_own_origin, own_origin, read_json
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.cards import card_views, plain_card

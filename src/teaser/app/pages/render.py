@@ -11,9 +11,8 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from teaser._version import __version__
+from teaser.app.cookies import LANGUAGE, LASTS, SKIPPED, THEME, holder_of, new_token, read_cookies
 from teaser.app.dependencies import Services, brand_of, services_of
-from teaser.app.http.cookies import LANGUAGE, LASTS, SKIPPED, THEME, new_token, read_cookies
-from teaser.app.http.identity import holder_of
 from teaser.app.i18n.texts import LANGUAGES, Texts, choose_language, texts_in
 from teaser.app.state import State
 from teaser.data.tags import Tag

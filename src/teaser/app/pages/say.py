@@ -10,10 +10,9 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.actions import decide
+from teaser.app.cookies import TOKEN, remember
 from teaser.app.dependencies import catalogue_of, services_of, uses_store
-from teaser.app.http.cookies import TOKEN, remember
-from teaser.app.http.form_text import valid_text
-from teaser.app.http.origin import need_own_origin
+from teaser.app.forms import need_own_origin, valid_text
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.pages.cards import plain_card

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from teaser.app.i18n.texts import Texts
+from teaser.app.monitoring import measured
 from teaser.app.pages.cards import (
     AnyRow,
     BoostRow,
@@ -15,7 +16,6 @@ from teaser.app.pages.cards import (
 )
 from teaser.app.pages.profile import TagRow, joint_names, tag_row
 from teaser.app.serving.personal_model import PersonalModel
-from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
 from teaser.explain import Difference, Explanation, Reason
 from teaser.profile import GENERAL

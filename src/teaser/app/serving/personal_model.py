@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from teaser.app.monitoring import measured
 from teaser.app.serving.catalogue import (
     Catalogue,
     by_date,
@@ -20,7 +21,6 @@ from teaser.app.serving.catalogue import (
     without_tags,
 )
 from teaser.app.state import State
-from teaser.app.telemetry.request_record import measured
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError, SearchTimeoutError

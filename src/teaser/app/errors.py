@@ -1,0 +1,198 @@
+"""Responses to errors, for site and API: the status of each class, JSON or a page."""
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.routing import Match, Mount
+
+from teaser.app.api import validation
+from teaser.app.i18n.error_messages import error_message
+from teaser.app.limits import Refused
+from teaser.app.middleware import MCP, MONITORING, Refusal, Scope
+from teaser.app.monitoring import current_request
+from teaser.app.pages.render import render, visitor_of
+from teaser.errors import (
+    ArtifactError,
+    ForeignOriginError,
+    InterpreterError,
+    NotHiddenError,
+    NotInHistoryError,
+    StorageLimitError,
+    StoreError,
+    StoreTimeoutError,
+    TeaserError,
+    UnknownNameError,
+    UnknownPersonError,
+    UnknownShareError,
+)
+
+log = logging.getLogger("teaser")
+
+# The status and the code of each class; a class that is not named has those of its base.
+_STATUS: dict[type[BaseException], tuple[int, str]] = {
+    UnknownPersonError: (404, "unknown_person"),
+    UnknownShareError: (404, "unknown_share"),
+    UnknownNameError: (404, "unknown_name"),
+    NotInHistoryError: (404, "unknown_name"),
+    NotHiddenError: (404, "unknown_name"),
+    StorageLimitError: (413, "too_large"),
+    ForeignOriginError: (403, "forbidden"),
+    StoreError: (503, "unavailable"),
+    ArtifactError: (503, "unavailable"),
+    InterpreterError: (503, "unavailable"),
+    TeaserError: (422, "invalid"),
+    BaseException: (500, "internal"),
+}
+# The codes of JSON-RPC for a request that is refused, and for one that fails.
+_RPC_REFUSED, _RPC_FAILED = -32600, -32603
+# The most letters of an error: errors shorten names by themselves, but there may be many.
+_LONGEST = 2_000
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_UNREADABLE_JSON = (
+    "The body cannot be read: it is not JSON in UTF-8, is nested too deep, or has a number with "
+    "too many digits."
+)
+_UNREADABLE_FORM = "The body cannot be read: it is not a form as a browser sends it."
+_BY_STATUS = {
+    404: "There is nothing at this address.",
+    405: "This address does not take such a request.",
+}
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Register a response to every error, expected or not."""
+
+    @app.exception_handler(TeaserError)
+    def expected(request: Request, error: TeaserError) -> Response:
+        return _expected(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(request: Request, error: RequestValidationError) -> Response:
+        found = error.errors()
+        is_unreadable = validation.is_unreadable(found)
+        status, code = (400, "unreadable") if is_unreadable else (422, "invalid")
+        return _response(request, status, code, validation.describe(found))
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, error: HTTPException) -> Response:
+        status, message = error.status_code, str(error.detail)
+        code = HTTPStatus(status).phrase.lower().replace(" ", "_")
+        if status == 400:  # only the framework raises it, for a body that it cannot decode
+            is_form = "form" in request.headers.get("content-type", "")
+            code, message = "unreadable", _UNREADABLE_FORM if is_form else _UNREADABLE_JSON
+        elif message == HTTPStatus(status).phrase:
+            message = _BY_STATUS.get(status, message)
+        allowed = {"allow": ", ".join(allowed_methods(request))} if status == 405 else {}
+        if allowed and request.method == "OPTIONS":
+            return Response(status_code=204, headers=allowed)
+        response = _response(request, status, code, message)
+        response.headers.update({**(error.headers or {}), **allowed})
+        return response
+
+    @app.exception_handler(ClientDisconnect)
+    def gone(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=400)  # nobody reads it, and nothing failed here
+
+
+def refusal_of(app: FastAPI) -> Refusal:
+    """Return a function that makes the response to a request that is refused or failed."""
+
+    def refuse(scope: Scope, reason: Refused | Exception) -> Response:
+        request = Request({**scope, "app": app})
+        if isinstance(reason, TeaserError):
+            return _expected(request, reason)
+        if isinstance(reason, Exception):
+            log.error("a request failed", exc_info=reason)
+            return _response(request, *status_of(reason), "Something went wrong on our side.")
+        response = _response(request, reason.status, reason.code, reason.message)
+        response.headers.update(reason.headers)
+        return response
+
+    return refuse
+
+
+def _expected(request: Request, error: TeaserError) -> Response:
+    """Return the response to an error of this package."""
+    status, code = status_of(error)
+    if not isinstance(error, StoreError):
+        return _response(request, status, code, str(error), error)
+    response = _response(request, status, code, sentence_of(error))
+    response.headers["retry-after"] = "1"
+    return response
+
+
+def allowed_methods(request: Request) -> list[str]:
+    """Return the methods that the path of a request takes.
+
+    The routes of one path are asked one by one: the framework names the methods of the first only.
+    """
+    scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
+    found = ["OPTIONS"]
+    for method in _METHODS:
+        # Static files match every method and take GET.
+        routes = (r for r in request.app.routes if method == "GET" or not isinstance(r, Mount))
+        if Match.FULL in (route.matches({**scope, "method": method})[0] for route in routes):
+            found += ["GET", "HEAD"] if method == "GET" else [method]
+    return sorted(found)
+
+
+def status_of(error: Exception) -> tuple[int, str]:
+    """Return the HTTP status of an error, and its code for programs."""
+    return next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+
+
+def sentence_of(error: TeaserError) -> str:
+    """Return what a client is told of an error; what a database said is logged instead."""
+    if not isinstance(error, StoreError):
+        return str(error)
+    # Its message names hosts and users. What is late comes in large numbers; the store has said
+    # once that it is.
+    is_late = isinstance(error, StoreTimeoutError)
+    log.log(logging.DEBUG if is_late else logging.ERROR, "%s", error)
+    return "The database cannot be used now. Try again soon."
+
+
+def _response(
+    request: Request, status: int, code: str, message: str, error: TeaserError | None = None
+) -> Response:
+    """Return an error in its one shape: JSON for programs, a page for visitors."""
+    message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
+    # The operator finds what went wrong by the id; other errors say all there is to say.
+    named = current_request() if status == 500 else None
+    if not _wants_page(request):
+        said = {"code": code, "message": message}
+        if named is not None:
+            said["request_id"] = named.request_id
+        if request.url.path == MCP:
+            return JSONResponse(_rpc_error(status, said), status_code=status)
+        return JSONResponse({"error": said}, status_code=status)
+    visitor = visitor_of(request, with_person=False)  # an error page needs no database
+    found = error_message(status, message, visitor.texts, error)
+    values: dict[str, Any] = {"code": status, "message": found.text, "details": found.details}
+    values["request_id"] = named.request_id if named is not None else None
+    return render(request, visitor, "error.html", status=status, **values)
+
+
+def _rpc_error(status: int, said: dict[str, str]) -> dict[str, Any]:
+    """Return an error as JSON-RPC writes it: clients of assistants then show its sentence."""
+    code = _RPC_REFUSED if status < 500 else _RPC_FAILED
+    data = {name: text for name, text in said.items() if name != "message"}
+    return {
+        "jsonrpc": "2.0",
+        "id": None,  # the message was not read
+        "error": {"code": code, "message": said["message"], "data": data},
+    }
+
+
+def _wants_page(request: Request) -> bool:
+    path = request.url.path
+    if path.startswith("/api/") or path in (*MONITORING, "/openapi.json", MCP):
+        return False
+    kinds = request.headers.get("accept", "*/*")
+    return any(kind in kinds for kind in ("text/html", "text/*", "*/*"))

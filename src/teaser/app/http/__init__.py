@@ -1,1 +1,0 @@
-"""What every request passes: middleware, identity, origin check, limits, metrics."""

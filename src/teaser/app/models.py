@@ -1,0 +1,148 @@
+"""The model being served: loaded, watched, and replaced while requests go on."""
+
+import ctypes
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from teaser import artifact
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.settings import Settings
+from teaser.errors import ArtifactError, TeaserError
+from teaser.model import Teaser, load
+
+log = logging.getLogger("teaser")
+
+_WATCH_SECONDS = 2.0
+
+
+class ModelHolder:
+    """The catalogue being served; `refresh` replaces it when the model's folder changes.
+
+    A request reads `current` once and uses it to its end. A new model is loaded and tried first,
+    then one reference is swapped. A model that cannot be served is refused, and the present one
+    stays.
+
+    Parameters
+    ----------
+    settings
+        The model's folder, what the site adds to scores, and its time zone.
+    model
+        A model that is loaded already.
+
+    Attributes
+    ----------
+    current
+        The catalogue being served.
+    load_error
+        Why the folder cannot be served as it is now; None if it is what is served.
+    written_at, loaded_at
+        When the served model was written and when it was loaded, in seconds since 1970.
+    """
+
+    def __init__(self, settings: Settings, model: Teaser | None = None) -> None:
+        self.settings = settings
+        self.folder = settings.model
+        self.load_error: str | None = None
+        self._lock = threading.Lock()
+        self._stamp = folder_stamp(self.folder)
+        self.written_at, self.loaded_at = _written_at(self.folder), time.time()
+        self.current = self._load(model)
+
+    def refresh(self, *, force: bool = False) -> bool:
+        """Load the folder again if it changed, and return whether a new model is served.
+
+        If the folder cannot be served the present model stays; with `force` the error is raised.
+        """
+        with self._lock:
+            stamp, written_at = folder_stamp(self.folder), _written_at(self.folder)
+            if not force and stamp == self._stamp:
+                return False
+            self._stamp = stamp
+            try:
+                self.current = self._load()
+            except TeaserError as error:
+                self.load_error = str(error)
+                log.error("the model's folder cannot be used, the present model stays: %s", error)
+                if force:
+                    raise
+                return False
+            self.written_at, self.loaded_at = written_at, time.time()
+            self.load_error = None
+            log.info("a new model is served")
+        _return_memory()
+        return True
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Look every two seconds, in a thread, whether the folder changed."""
+        end = threading.Event()
+
+        def watch() -> None:
+            while not end.wait(_WATCH_SECONDS):
+                self.refresh()
+
+        thread = threading.Thread(target=watch, name="model watcher", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            end.set()
+
+    def _load(self, model: Teaser | None = None) -> Catalogue:
+        """Load the folder and try the model; what fails is the fault of the folder."""
+        settings = self.settings
+        try:
+            model = model or _load_teaser(self.folder)
+            catalogue = Catalogue(model, settings.boosts, zone=settings.zone)
+            model.recommend([model.items_[0]], k=1)
+        except TeaserError:
+            raise
+        except Exception as error:
+            raise ArtifactError(
+                f"{self.folder} can be read, but its model cannot be used: {error!r}."
+            ) from error
+        return catalogue
+
+
+def folder_stamp(folder: Path) -> tuple[tuple[int, int, int] | None, ...]:
+    """Return times, inodes and sizes of the manifest and the files that it names."""
+    try:
+        named = artifact.read_manifest(folder)["files"].values()
+        names = [Path(str(entry["name"])).name for entry in named]
+    except (TeaserError, KeyError, TypeError, AttributeError):
+        names = []  # not a model now; a new manifest changes the stamp
+    return tuple(_file_stamp(folder / name) for name in (artifact.MANIFEST, *names))
+
+
+def _load_teaser(folder: Path) -> Teaser:
+    kind = artifact.read_manifest(folder)["kind"]
+    if kind == "dataset":
+        raise ArtifactError(
+            f"{folder} holds a data set, and the site needs a model. Fit one to it first: "
+            f"teaser fit {folder} --out MODEL, then teaser serve MODEL."
+        )
+    return load(folder, Teaser)
+
+
+def _written_at(folder: Path) -> float:
+    """Return when a model was written: its manifest is written last."""
+    found = _file_stamp(folder / artifact.MANIFEST)
+    return found[0] / 1e9 if found else time.time()
+
+
+def _file_stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+def _return_memory() -> None:
+    """Give the memory of the replaced model back to the system, where the C library is glibc."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

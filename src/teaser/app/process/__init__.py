@@ -1,1 +1,0 @@
-"""The server process: listening sockets, connections, workers, start and stop."""

@@ -1,1 +1,0 @@
-"""What operators see of requests: logs, the times of their parts, traces."""

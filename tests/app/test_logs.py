@@ -1,0 +1,179 @@
+"""Log lines as text and JSON: facts of the request, no messages of exceptions, one line each."""
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from teaser.app.monitoring import (
+    RequestRecord,
+    begin_request,
+    configure_logs,
+    log_request,
+)
+from teaser.app.settings import Settings
+from teaser.console import visible_line
+
+ANSWER = {"method": "GET", "route": "/item/{item_id}", "status": 200, "ms": 12.3}
+PRIVATE = "tom@example.org"
+HOSTILE = "a\n\tb\r\x1b[31m\x9b\u2028c\u202ed"
+
+
+@pytest.fixture
+def handler_of(own_logs: None) -> Callable[..., logging.Handler]:
+    """Configure the logs of this process."""
+
+    def configure(**settings: str) -> logging.Handler:
+        configure_logs(Settings(model=Path(), **settings))
+        configure_logs(Settings(model=Path(), **settings))
+        (found,) = [h for h in logging.getLogger().handlers if h.get_name() == "teaser"]
+        return found
+
+    return configure
+
+
+def fail() -> None:
+    try:
+        dict[str, int]()[PRIVATE]
+    except KeyError as error:
+        raise ValueError(f"{PRIVATE} is not there") from error
+
+
+def log_failure(request_id: str = "0123456789abcdef") -> None:
+    begin_request(RequestRecord(request_id))
+    try:
+        fail()
+    except ValueError:
+        logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n")
+
+
+class TestJson:
+    def test_a_request_is_an_object(self, handler_of: Any, capsys: Any) -> None:
+        handler_of(log_format="json")
+        record = RequestRecord("0123456789abcdef")
+        record.times += [("store_read", 0.001), ("store_write", 0.002), ("model", 0.0041)]
+
+        def log() -> None:
+            begin_request(record)
+            log_request(record, ANSWER, level=logging.INFO)
+
+        copy_context().run(log)
+        said = json.loads(capsys.readouterr().err)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", said.pop("time"))
+        assert said == {
+            "level": "info",
+            "logger": "teaser.access",
+            "message": "request",
+            **ANSWER,
+            "store_ms": 3.0,
+            "model_ms": 4.1,
+            "request_id": "0123456789abcdef",
+        }
+
+    def test_an_exception_has_its_type_and_stack_and_no_message(
+        self, handler_of: Any, capsys: Any
+    ) -> None:
+        handler_of(log_format="json")
+        copy_context().run(log_failure)
+        written = capsys.readouterr().err
+        assert PRIVATE not in written
+        said = json.loads(written)
+        assert (said["level"], said["logger"]) == ("error", "uvicorn.error")
+        assert (said["error"], said["request_id"]) == ("ValueError", "0123456789abcdef")
+        assert re.search(r"test_logs.py:\d+ fail: .*\nKeyError\n(.*\n)+ValueError", said["stack"])
+
+    def test_for_debugging_messages_are_written(self, handler_of: Any, capsys: Any) -> None:
+        handler_of(log_format="json", log_level="debug")
+        copy_context().run(log_failure)
+        assert f"{PRIVATE} is not there" in json.loads(capsys.readouterr().err)["error"]
+
+
+class TestText:
+    def test_a_request_is_a_line(self, handler_of: Any, capsys: Any) -> None:
+        handler_of()
+
+        def log() -> None:
+            record = RequestRecord("0123456789abcdef")
+            begin_request(record)
+            log_request(record, ANSWER, level=logging.INFO)
+
+        copy_context().run(log)
+        facts = "method=GET route=/item/{item_id} status=200 ms=12.3 request_id=0123456789abcdef"
+        assert capsys.readouterr().err.endswith(f"Z INFO teaser.access: request {facts}\n")
+
+    def test_an_exception_has_its_type_and_stack_and_no_message(
+        self, handler_of: Any, capsys: Any
+    ) -> None:
+        handler_of()
+        copy_context().run(log_failure)
+        lines = capsys.readouterr().err.splitlines()
+        assert lines[0].endswith(
+            "ERROR uvicorn.error: Exception in ASGI application request_id=0123456789abcdef"
+        )
+        assert lines[-1] == "ValueError"
+        assert PRIVATE not in str(lines)
+
+    def test_a_value_cannot_write_lines_of_its_own(self, handler_of: Any, capsys: Any) -> None:
+        handler_of()
+        logging.getLogger("teaser").warning("%s", HOSTILE)
+        written = capsys.readouterr().err
+        assert len(written.splitlines()) == 1
+        assert written.endswith(r"teaser: a\x0a\x09b\x0d\x1b[31m\x9b\u2028c\u202ed" + "\n")
+
+    def test_nor_do_lines_of_json_hold_control_characters(
+        self, handler_of: Any, capsys: Any
+    ) -> None:
+        handler_of(log_format="json")
+        logging.getLogger("teaser").warning("%s", HOSTILE)
+        written = capsys.readouterr().err
+        assert json.loads(written)["message"] == HOSTILE
+        assert visible_line(written.rstrip("\n")) == written.rstrip("\n")
+
+
+def test_what_asyncio_shows_of_objects_is_left_out(handler_of: Any, capsys: Any) -> None:
+    handler_of()
+    text = f"Task exception was never retrieved\nfuture: <Task exception=ValueError('{PRIVATE}')>"
+    logging.getLogger("asyncio").error(text)
+    written = capsys.readouterr().err
+    assert PRIVATE not in written
+    assert "Task exception was never retrieved" in written
+
+
+@pytest.mark.parametrize(
+    ("level", "written"),
+    [
+        ("debug", "teaser:debug teaser:info teaser:error other:error"),
+        ("info", "teaser:info teaser:error other:error"),
+        ("warning", "teaser:error other:error"),
+        ("error", "teaser:error other:error"),
+    ],
+)
+def test_levels_of_this_package_and_of_others(
+    handler_of: Any, capsys: Any, level: str, written: str
+) -> None:
+    handler_of(log_format="json", log_level=level)
+    for name in ("teaser", "other"):
+        for number in (logging.DEBUG, logging.INFO, logging.ERROR):
+            logging.getLogger(name).log(number, "said")
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert " ".join(f"{line['logger']}:{line['level']}" for line in lines) == written
+
+
+def test_a_group_of_exceptions_shows_each(handler_of: Any) -> None:
+    formatter = handler_of().formatter
+    try:
+        raise ExceptionGroup(PRIVATE, [OSError(PRIVATE), KeyError(PRIVATE)])
+    except ExceptionGroup:
+        record = logging.LogRecord("teaser", 40, "", 1, "said", None, sys.exc_info())
+    lines = formatter.format(record).splitlines()
+    assert [line for line in lines[1:] if not line.startswith(" ")] == [
+        "OSError",
+        "KeyError",
+        "ExceptionGroup",
+    ]

@@ -1,0 +1,265 @@
+"""Limits of size and rate, headers on every answer, and measurements."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from app.conftest import TestClient, new_person
+
+from teaser.app.middleware import HEADERS
+
+EXPECTED = {name.decode(): value.decode() for name, value in HEADERS}
+BODY = b'{"history": [], "presses": []}'
+JSON = {"content-type": "application/json"}
+# Pages that say something about people or the model, and what each of them contains.
+PRIVATE = ("/", "/api/v1/model", "/export", "/metrics", "/openapi.json")
+CONTENT = 'data-card|"items"|"events"|teaser_requests|"paths"'
+
+
+def break_path(client: TestClient, path: str) -> None:
+    """Add a route that raises an error of no known class."""
+
+    def broken() -> None:
+        raise ZeroDivisionError("a secret of ours")
+
+    app: Any = client.app
+    app.get(path)(broken)
+
+
+class TestSize:
+    def test_an_announced_body_over_the_limit_is_refused(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(max_body=1000)
+        answer = client.post("/api/v1/recommend", content=b"x" * 1001, headers=JSON)
+        assert answer.status_code == 413
+        assert answer.json()["error"] == {
+            "code": "too_large",
+            "message": "The request is larger than 1,000 bytes.",
+        }
+
+    def test_a_body_within_the_limit_passes(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(max_body=len(BODY))
+        assert client.post("/api/v1/recommend", content=BODY, headers=JSON).status_code == 200
+        parts = iter([BODY[:10], BODY[10:]])
+        assert client.post("/api/v1/recommend", content=parts, headers=JSON).status_code == 200
+
+    def test_a_length_that_is_none_is_refused(self, client: TestClient) -> None:
+        for length in ("9" * 5000, "-1", "many", "1.5"):
+            headers = {**JSON, "content-length": length}
+            answer = client.post("/api/v1/recommend", content=BODY, headers=headers)
+            assert answer.status_code == 413
+
+
+class TestLimits:
+    def test_too_many_requests_are_refused_in_the_one_shape(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(rate=2)
+        answers = [client.get("/api/v1/model") for _ in range(4)]
+        assert [a.status_code for a in answers] == [200, 200, 429, 429]
+        assert answers[-1].json()["error"]["code"] == "too_many_requests"
+
+    def test_requests_are_counted_by_status(self, client: TestClient) -> None:
+        for path in ("/api/v1/model", "/api/v1/model", "/api/v1/items?item_id=none"):
+            client.get(path)
+        text = client.get("/metrics").text
+        model, items = ('method="GET",route="/api/v1/model"', 'method="GET",route="/api/v1/items"')
+        assert f'teaser_requests_total{{{model},status="200"}} 2.0' in text
+        assert f'teaser_requests_total{{{items},status="404"}} 1.0' in text
+        assert f"teaser_request_seconds_count{{{model}}} 2.0" in text
+
+
+class TestHead:
+    """Whoever only wants to know whether something is there gets all of GET but the body."""
+
+    def test_it_is_answered_as_get_without_a_body(self, client: TestClient) -> None:
+        for path in ("/", "/readyz", "/metrics", "/tour", "/api/v1/model", "/nowhere"):
+            whole, head = client.get(path), client.head(path)
+            assert head.status_code == whole.status_code
+            assert head.headers["content-type"] == whole.headers["content-type"]
+            assert int(head.headers["content-length"]) > 0
+            assert head.content == b""
+            assert all(head.headers[name] == value for name, value in EXPECTED.items())
+
+    def test_what_is_no_page_stays_none(self, client: TestClient) -> None:
+        assert client.head("/act").status_code == 405
+        assert client.head("/", headers={"host": "evil.example"}).status_code == 421
+
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "nl"}
+
+
+class TestPages:
+    """Whoever looks at the site reads a page; programs read json."""
+
+    def test_too_many_requests_is_a_page_in_the_readers_language(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(rate=1)
+        client.get("/", headers=BROWSER)
+        answer = client.get("/", headers=BROWSER)
+        assert answer.status_code == 429
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+        assert answer.headers["content-type"].startswith("text/html")
+        assert '<html lang="nl"' in answer.text
+        assert "429" in answer.text
+
+    def test_a_form_that_is_too_large_is_a_page(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(max_body=100)
+        headers = {**BROWSER, "origin": "http://testserver"}
+        told = client.post("/act", content=b"x" * 101, headers=headers)
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        parts = (b"view=" + b"x" * 20 for _ in range(20))
+        untold = client.post("/act", content=parts, headers={**headers, **kind})
+        for answer in (told, untold):
+            assert answer.status_code == 413
+            assert answer.headers["content-type"].startswith("text/html")
+            assert '<html lang="nl"' in answer.text
+
+    def test_what_goes_wrong_on_our_side_is_a_page_without_secrets(
+        self, client: TestClient
+    ) -> None:
+        break_path(client, "/broken")
+        answer = client.get("/broken", headers=BROWSER)
+        assert answer.status_code == 500
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "secret" not in answer.text
+        assert "Traceback" not in answer.text
+
+    def test_what_is_not_there_is_a_page_or_json(self, client: TestClient) -> None:
+        for path in ("/nowhere", "/item/none", "/static/none"):
+            page = client.get(path, headers=BROWSER)
+            assert page.status_code == 404
+            assert page.headers["content-type"].startswith("text/html")
+            data = client.get(path, headers={"accept": "application/json"})
+            assert data.status_code == 404
+            assert set(data.json()["error"]) == {"code", "message"}
+
+    def test_the_api_answers_json_to_browsers_too(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(rate=1)
+        assert client.get("/api/v1/items?item_id=none", headers=BROWSER).json()["error"]["code"]
+        assert client.get("/api/v1/model", headers=BROWSER).json()["error"]["code"]
+
+
+class TestHosts:
+    """A page of another site whose name leads to this machine reads nothing and changes nothing."""
+
+    def test_other_names_are_refused(self, client: TestClient) -> None:
+        foreign = [
+            "evil.example",
+            "evil.example:8000",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "localhost@evil.example",
+            "127.0.0.1, evil.example",
+            "evil.example#127.0.0.1",
+            "192.168.0.7",
+            "[2001:db8::1]:8000",
+            "[::1",
+            "[::1]evil.example",
+            "testserver:80:80",
+            "2130706433",
+            "",
+        ]
+        for host in foreign:
+            for path in PRIVATE:
+                answer = client.get(path, headers={"host": host})
+                assert answer.status_code == 421, (host, path)
+                assert not re.search(CONTENT, answer.text), (host, path)
+
+    def test_what_must_not_be_read_is_read_under_our_own_name(self, client: TestClient) -> None:
+        for path in PRIVATE:
+            assert re.search(CONTENT, client.get(path).text), path
+
+    def test_a_health_check_may_come_by_any_name(self, client: TestClient) -> None:
+        answer = client.get("/healthz", headers={"host": "server.inside:8000"})
+        assert (answer.status_code, answer.text) == (200, "ok")
+        assert client.get("/readyz", headers={"host": "server.inside:8000"}).status_code == 421
+
+    def test_two_names_are_refused(self, client: TestClient) -> None:
+        headers = [("host", "testserver"), ("host", "evil.example")]
+        assert client.get("/api/v1/model", headers=headers).status_code == 421
+
+    def test_nothing_is_written_under_another_name(self, client: TestClient) -> None:
+        headers = {"host": "evil.example", "origin": "http://evil.example"}
+        assert client.post("/api/v1/people", headers=headers).status_code == 421
+        assert client.post("/act", data={"view": "i1"}, headers=headers).status_code == 421
+
+    def test_our_own_pass(self, client: TestClient) -> None:
+        for host in (
+            "localhost",
+            "LOCALHOST:8000",
+            "localhost.",
+            "127.0.0.1",
+            "127.0.0.1:8000",
+            "[::1]:8000",
+            "[0:0:0:0:0:0:0:1]",
+            "testserver",
+        ):
+            assert client.get("/api/v1/model", headers={"host": host}).status_code == 200, host
+
+    def test_the_refusal_says_what_to_do(self, client: TestClient) -> None:
+        answer = client.get("/api/v1/model", headers={"host": "my.box"})
+        assert answer.json()["error"]["code"] == "unknown_host"
+        assert "--host-name" in answer.json()["error"]["message"]
+
+
+class TestHeaders:
+    def test_they_are_on_every_answer(self, client: TestClient) -> None:
+        for path in (
+            "/api/v1/model",
+            "/api/v1/items?item_id=none",
+            "/api/nothing",
+            "/healthz",
+            "/openapi.json",
+        ):
+            headers = client.get(path).headers
+            assert {name: headers.get(name) for name in EXPECTED} == EXPECTED, path
+
+    def test_they_are_on_what_the_guard_refuses(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(rate=1, max_body=10)
+        large = client.post("/api/v1/recommend", content=BODY, headers=JSON)
+        often = client.get("/api/v1/model")
+        assert [large.status_code, often.status_code] == [413, 429]
+        for answer in (large, often):
+            assert {name: answer.headers.get(name) for name in EXPECTED} == EXPECTED
+
+    def test_they_are_on_what_goes_wrong_on_our_side(self, client: TestClient) -> None:
+        break_path(client, "/api/broken")
+        answer = client.get("/api/broken")
+        assert answer.status_code == 500
+        assert answer.json()["error"]["code"] == "internal"
+        assert "secret" not in answer.text
+        assert {name: answer.headers.get(name) for name in EXPECTED} == EXPECTED
+
+    def test_nothing_about_a_person_is_cached(self, client: TestClient) -> None:
+        person = new_person(client)
+        asked: list[tuple[str, str]] = [
+            *(("GET", f"{person}{page}") for page in ("", "/export", "/profile", "/shares")),
+            *(("GET", path) for path in ("/", "/export", "/share", "/item/i1", "/tour", "/none")),
+            ("GET", f"{person}/origins"),
+            ("POST", "/api/v1/people"),
+            ("POST", f"{person}/undo"),
+            ("POST", "/api/v1/recommend"),
+            ("PUT", "/api/v1/recommend"),
+            ("POST", "/act"),
+            ("DELETE", person),
+        ]
+        for method, path in asked:
+            headers = client.request(method, path, follow_redirects=False).headers
+            assert headers["cache-control"] == "no-store", path
+            page = client.request(method, path, headers={"accept": "application/json"})
+            assert page.headers["cache-control"] == "no-store", path
+
+    def test_what_is_about_nobody_may_be_cached(self, client: TestClient) -> None:
+        assert "cache-control" not in client.get("/static/teaser.css").headers
+        assert "etag" in client.get("/static/teaser.css").headers
+        assert client.get("/brand.css").headers["cache-control"].startswith("public")
+        assert client.get("/suggest?q=i").headers["cache-control"].startswith("private")
+
+    def test_scripts_come_from_ourselves_alone(self) -> None:
+        policy = EXPECTED["content-security-policy"]
+        assert policy.startswith("default-src 'self';")
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy

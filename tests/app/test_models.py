@@ -1,0 +1,139 @@
+"""The served model is replaced while requests go on; damage to its folder changes nothing."""
+
+import gc
+import os
+import shutil
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from app.conftest import TestClient, services_of
+
+from teaser import Teaser
+from teaser.app.models import ModelHolder
+from teaser.app.settings import Settings
+from teaser.errors import ArtifactError, UnknownBoostError
+
+
+@pytest.fixture
+def folder(model_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model_folder, tmp_path / "served"))
+
+
+def holder_of(folder: Path, **given: str) -> ModelHolder:
+    return ModelHolder(Settings(model=folder, **given))
+
+
+def test_a_new_model_is_taken_up_and_the_old_one_stays_usable(folder: Path, model: Teaser) -> None:
+    holder = holder_of(folder)
+    old = holder.current
+    assert not holder.refresh()
+    assert holder.current is old
+    model.save(folder)
+    (folder / "manifest.json").touch()
+    assert holder.refresh()
+    assert holder.current is not old
+    assert old.model.recommend(["i1"]) == holder.current.model.recommend(["i1"])
+
+
+def test_a_damaged_model_is_not_taken_up(folder: Path) -> None:
+    holder = holder_of(folder)
+    old = holder.current
+    (folder / "manifest.json").write_text("{}")
+    assert not holder.refresh()
+    with pytest.raises(ArtifactError):
+        holder.refresh(force=True)
+    assert holder.current is old
+
+
+def test_a_folder_that_vanishes_changes_nothing_and_is_said(
+    folder: Path, model: Teaser, caplog: pytest.LogCaptureFixture
+) -> None:
+    holder = holder_of(folder)
+    assert holder.load_error is None
+    shutil.rmtree(folder)
+    for _ in range(3):
+        assert not holder.refresh()
+    assert holder.load_error is not None
+    assert len(caplog.records) == 1  # once, not every second
+    assert holder.current.model.recommend(["i1"])
+    model.save(folder)
+    assert holder.refresh()
+    assert holder.load_error is None
+
+
+@pytest.mark.parametrize("harm", ["replaced", "missing"])
+def test_files_harmed_are_noticed_and_so_is_the_cure(folder: Path, harm: str) -> None:
+    holder = holder_of(folder)
+    old = holder.current
+    (file,) = folder.glob("*.safetensors")
+    content, times = file.read_bytes(), file.stat()
+    file.unlink()  # a file that is mapped is never written to
+    if harm == "replaced":
+        file.write_bytes(bytes(len(content)))
+    assert not holder.refresh()
+    assert holder.load_error is not None
+    assert file.name in holder.load_error
+    assert holder.current is old
+    assert not holder.refresh()
+    file.unlink(missing_ok=True)
+    file.write_bytes(content)
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # as a careful copy does
+    assert holder.refresh()
+    assert holder.load_error is None
+    assert holder.current.model.recommend(["i1"]) == old.model.recommend(["i1"])
+    assert not holder.refresh()
+
+
+def test_a_model_that_was_replaced_is_freed_after_pages_were_shown_from_it(
+    serve: Callable[..., TestClient], folder: Path, model: Teaser
+) -> None:
+    client = serve(is_new=True, model=folder)
+    holder = services_of(client).holder
+    old = weakref.ref(holder.current)
+    pages = ("/", "/?only=type%3Dfilm", "/search?q=event", "/suggest?q=event", "/item/i1")
+    for path in pages:
+        assert client.get(path).status_code == 200
+    model.save(folder)
+    assert holder.refresh()
+    gc.collect()
+    assert old() is None
+    for path in pages:
+        assert client.get(path).status_code == 200
+
+
+def test_a_model_without_what_is_boosted_is_not_served(folder: Path, model: Teaser) -> None:
+    with pytest.raises(UnknownBoostError, match="'promoted'"):
+        holder_of(folder, boost="promoted:0.2")
+    holder = holder_of(folder, boost="i3:0.2")
+    old = holder.current
+    assert old.placed.boosts_of(model.items_.index_of("i3")) == (("i3", 0.2),)
+    holder.settings = Settings(model=folder, boost="nothing:1")  # as if a model had no such item
+    model.save(folder)
+    (folder / "manifest.json").touch()
+    assert not holder.refresh()
+    assert "'nothing'" in str(holder.load_error)
+    assert holder.current is old
+
+
+def test_a_running_site_takes_up_a_new_model_by_itself(
+    serve: Callable[..., TestClient], folder: Path, model: Teaser, remainder_model: Teaser
+) -> None:
+    with serve(is_new=True, model=folder) as client:
+        before = client.get("/api/v1/model").json()
+        remainder_model.save(folder)
+        for _ in range(100):
+            if (after := client.get("/api/v1/model").json()) != before:
+                break
+            time.sleep(0.1)
+        assert after != before
+        (folder / "manifest.json").write_text("{}")
+        assert client.post("/api/v1/admin/reload").status_code == 503
+        assert client.get("/api/v1/model").json() == after
+        assert "teaser_model_stale 1.0" in client.get("/metrics").text
+        assert "cannot be used" in client.get("/readyz").text
+        model.save(folder)
+        assert client.post("/api/v1/admin/reload").json() == before
+        assert "teaser_model_stale 0.0" in client.get("/metrics").text
