@@ -701,14 +701,20 @@ def read_ragged(text: bytes, layout: Layout) -> Table:
     is raised if there are many of those.
     """
     width, where = layout.width, f"of {layout.path} with"
-    rows = [(number, line, _fields(line, layout)) for number, line in _lines(text, layout)]
-    spaced = any(f.startswith(" ") for _, _, fields in rows if len(fields) <= width for f in fields)
+    every = _lines(text, layout)
+    separators = pl.col("line").str.count_matches(layout.separator, literal=True)
+    is_plain = (separators == width - 1) & ~pl.col("line").str.contains('"', literal=True)
+    plain = _split_plain(every.filter(is_plain), layout)
+    odd = [(n, line, _fields(line, layout)) for line, n in every.filter(~is_plain).iter_rows()]
+    spaced = plain.select(
+        pl.any_horizontal(pl.col(pl.String).str.starts_with(" ").any().fill_null(False))
+    ).item() or any(f.startswith(" ") for _, _, row in odd if len(row) <= width for f in row)
     # A tab hardly stands inside a field: it has replaced something.
     mark = "" if spaced else {"\t": ";"}.get(layout.delimiter, layout.delimiter)
-    cells: list[list[str | None]] = []
+    cells: list[tuple[Any, ...]] = []
     stray, short, bad = list[str](), list[str](), list[tuple[int, int, str]]()
     joined: dict[str, list[str]] = {}
-    for number, line, fields in rows:
+    for number, line, fields in odd:
         if '"' in line and '"' in quoted_field(layout.separator).sub(b"", line.encode()).decode():
             stray += [f"line {number}"] if any('"' in field for field in fields) else []
         if len(fields) < width and line:
@@ -719,8 +725,8 @@ def read_ragged(text: bytes, layout: Layout) -> Table:
             continue
         if how:
             joined.setdefault(how, []).append(f"line {number}")
-        plain = [field.replace(_BREAK, "\n") or None for field in found]
-        cells.append(plain + [None] * (width - len(plain)))
+        filled = (field.replace(_BREAK, "\n") or None for field in found)
+        cells.append((number, *filled, *[None] * (width - len(found))))
     notes = [
         f"{counted(len(lines), 'row')} {where} {what}: {', '.join(lines[:EXAMPLES])}"
         + (", ..." if len(lines) > EXAMPLES else "")
@@ -731,21 +737,32 @@ def read_ragged(text: bytes, layout: Layout) -> Table:
         )
         if lines
     ]
-    frame = pl.DataFrame(cells, schema=dict.fromkeys(layout.names, pl.String), orient="row")
-    return Table(frame, str(layout.path), tuple(notes), _refuse_long(bad, len(rows), layout))
+    rows = pl.concat([plain, pl.DataFrame(cells, schema=plain.schema, orient="row")])
+    frame = rows.sort(pl.nth(0)).select(pl.nth(range(1, width + 1)))
+    frame.columns = list(layout.names)
+    refused = _refuse_long(bad, every.height, layout)
+    return Table(frame, str(layout.path), tuple(notes), refused)
 
 
-def _lines(text: bytes, layout: Layout) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line after the header; enclosed line breaks are protected."""
+def _split_plain(lines: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+    """Return number and fields of lines that have as many fields as there are columns."""
+    fields = [str(i) for i in range(layout.width)]
+    parts = pl.col("line").str.split_exact(layout.separator, layout.width - 1)
+    split = lines.select("number", parts.struct.rename_fields(fields).alias("parts"))
+    return split.unnest("parts").with_columns(pl.col(pl.String).replace("", None))
+
+
+def _lines(text: bytes, layout: Layout) -> pl.DataFrame:
+    """Return text and number of each line after the header; enclosed line breaks are protected."""
     if b'"' in text and not swallows_rows(text, layout):
         text = quoted_field(layout.separator).sub(
             lambda field: field[0].replace(b"\r\n", b"\n").replace(b"\n", _BREAK.encode()), text
         )
-    number = layout.first_line
-    for place, line in enumerate(text.decode().split("\n")):
-        if place or not layout.has_header:
-            yield number, line.rstrip("\r")
-        number += 1 + line.count(_BREAK)
+    split = pl.Series("line", [text.decode()]).str.split("\n").explode()
+    breaks = pl.col("line").str.count_matches(_BREAK, literal=True).cast(pl.Int64)
+    number = pl.int_range(pl.len()) + breaks.cum_sum() - breaks + layout.first_line
+    lines = split.str.strip_chars_end("\r").to_frame().with_columns(number=number)
+    return lines.slice(int(layout.has_header))
 
 
 def _fields(line: str, layout: Layout) -> list[str]:
