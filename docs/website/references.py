@@ -11,7 +11,7 @@ DOCS = Path(__file__).resolve().parents[1]
 MADE: dict[str, Callable[[str], str]] = {
     "users/commands.md": lambda _: command_page(),
     "users/python.md": lambda _: index_page(),
-    "users/rules.md": fill_rule_fields,
+    "users/data.md": fill_rule_fields,
 }
 
 
