@@ -85,7 +85,7 @@ def test_general_appeal_points_to_the_page() -> None:
     found = Check(9, parts, {}, {}, (), (), (), (), 0.2, 0.0)
     said = "\n".join(found.lines())
     assert "General appeal and popularity are 60 %" in said
-    assert "docs/users/popularity.md" in said
+    assert "docs/users/model.md" in said
     assert "Discovered tags and neighbours give reasons" in said
     assert "Stability was not measured." in said
     less = replace(found, parts={"general": 0.3, "declared": 0.7}, without_reasons=0.0)

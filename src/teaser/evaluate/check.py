@@ -36,7 +36,7 @@ MANY = 0.05
 UNSTABLE = 0.5
 STRONGEST = 5
 _FEW = 5
-_PAGE = "docs/users/popularity.md"
+_PAGE = "docs/users/model.md"
 _VIEWED, _NONE = "viewed items", "none"
 
 
