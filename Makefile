@@ -82,13 +82,10 @@ references: $(VENV)/.dev
 notebooks: $(VENV)/.dev
 	$(BIN)/python tests/notebooks.py
 
-# benchmarks/dislikes.py is not among them: it measures public data sets with ratings.
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/ml20m.py --quick
 	$(BIN)/python benchmarks/large.py --quick
-	$(BIN)/python benchmarks/refit.py --quick
 	$(BIN)/python benchmarks/lists.py --quick
-	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/site.py
 
 MINUTES ?= $(or $(SOAK_MINUTES),10)
