@@ -1,7 +1,7 @@
 """The reference of the command line, made from the program itself."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ HEADER = (
     "<!-- Made from the program by `make references`. "
     "Change the help texts in src/teaser/cli, not this page. -->\n\n"
     "Every command with its arguments and options, as the program's own `--help` has them. "
-    "The [guide to the command line](cli.md) says which command to use when. "
+    "Options that several commands share stand once, [at the end](#shared-options). "
     "An option without a default is off, or is not given. "
     "An option with the word *repeat* can be given several times.\n"
 )
@@ -28,8 +28,20 @@ def command_page() -> str:
     commands = list(walk(get_command(app), PROGRAM))
     index = ["| command | does |", "|---|---|"]
     index += [f"| [`{name}`](#{anchor(name)}) | {plain(c.help)} |" for name, c in commands]
-    sections = ["\n".join(section(name, command)).rstrip() for name, command in commands]
-    return "\n".join([HEADER, *index, "", "\n\n".join(sections)]) + "\n"
+    shared = shared_options(commands)
+    sections = ["\n".join(section(name, command, shared)).rstrip() for name, command in commands]
+    rows = [f"| {row} | {', '.join(f'`{n}`' for n in names)} |" for row, names in shared.items()]
+    head = ["## Shared options", "", "| option | meaning | default | of |", "|---|---|---|---|"]
+    return "\n".join([HEADER, *index, "", "\n\n".join(sections), "", *head, *rows]) + "\n"
+
+
+def shared_options(commands: list[tuple[str, Any]]) -> dict[str, list[str]]:
+    """Return the rows of options that several commands have alike, with these commands."""
+    found: dict[str, list[str]] = {}
+    for name, command in commands:
+        for parameter in filter(is_option, command.params):
+            found.setdefault(row(flags(parameter), parameter), []).append(name.split(" ", 1)[1])
+    return {text: names for text, names in found.items() if len(names) > 1}
 
 
 def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -41,10 +53,11 @@ def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield name, command
 
 
-def section(name: str, command: Any) -> Iterator[str]:
+def section(name: str, command: Any, shared: Container[str] = ()) -> Iterator[str]:
     """Yield the lines on one command."""
     arguments = [p for p in command.params if not is_option(p) and not p.hidden]
     options = [p for p in command.params if is_option(p) and not p.hidden]
+    options = [p for p in options if row(flags(p), p) not in shared]
     yield from (f"## {name}", "", plain(command.help), "", "```text")
     yield " ".join([name, *map(usage, arguments), "[OPTIONS]"])
     yield from ("```", "")
@@ -70,10 +83,13 @@ def panel_of(option: Any) -> str:
 def table(what: str, rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
     """Yield a table of arguments or options."""
     yield from (f"| {what} | meaning | default |", "|---|---|---|")
-    for name, parameter in rows:
-        meaning, shown = meaning_and_default(parameter)
-        yield f"| {name} | {meaning} | {shown} |"
+    yield from (f"| {row(name, parameter)} |" for name, parameter in rows)
     yield ""
+
+
+def row(name: str, parameter: Any) -> str:
+    """Return the cells of a parameter."""
+    return " | ".join((name, *meaning_and_default(parameter)))
 
 
 def meaning_and_default(parameter: Any) -> tuple[str, str]:

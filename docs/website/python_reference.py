@@ -97,7 +97,7 @@ PAGES = (
     Page(
         "tags",
         "Tags and rules",
-        "A rule says how a column becomes tags. The [rule file]({users}rules.md) has the same "
+        "A rule says how a column becomes tags. The [rule file]({users}data.md) has the same "
         "fields.",
         ("data.rules", "data.tags", "data.infer"),
     ),
@@ -137,7 +137,7 @@ PAGES = (
         "guide",
         "Help people steer",
         "Similar items, the fewest presses that bring an item up, a quick start, statements, and "
-        "[requests in words]({users}words.md).",
+        "[requests in words]({users}steering.md).",
         ("steer", "words"),
     ),
     Page(

@@ -97,7 +97,7 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
 
 def _add_notebooks(made: dict[str, bytes]) -> None:
     """Add the notebooks to the navigation: under their own page, in its order, or at the end."""
-    parent = "users/notebooks.md" if "users/notebooks.md" in made else "index.md"
+    parent = "users/lists.md" if "users/lists.md" in made else "index.md"
     text = made[parent].decode()
     found = sorted(name for name in made if name.endswith(".ipynb"))
     found.sort(key=lambda name: text.find(name) % (len(text) + 1))  # not found (-1): last

@@ -11,7 +11,6 @@ from website.command_reference import (
     plain,
     walk,
 )
-from website.references import DOCS
 
 from teaser.cli.main import app
 
@@ -31,12 +30,6 @@ def test_every_command_and_option_is_documented_and_says_what_it_does() -> None:
             assert parameter.help, f"{name} {parameter.name} has no help"
             if is_option(parameter):
                 assert f"| {flags(parameter)} | " in page, f"{name} {parameter.name}"
-
-
-def test_the_guide_names_every_command() -> None:
-    guide = (DOCS / "users" / "cli.md").read_text()
-    for name in COMMANDS:
-        assert f"`{name}" in guide, f"docs/users/cli.md does not have {name}"
 
 
 def test_defaults_are_written_as_they_would_be_typed() -> None:

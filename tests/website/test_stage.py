@@ -82,9 +82,9 @@ def test_notebooks_stand_under_their_page_in_its_order(tree: Path, tmp_path: Pat
     for name in ("a", "b", "c"):
         (tree / f"examples/{name}.ipynb").write_text(notebook)
     page = "# Notebooks\n\n[1](../../examples/c.ipynb) [2](../../examples/a.ipynb)\n"
-    (tree / "docs/users/notebooks.md").write_text(page)
+    (tree / "docs/users/lists.md").write_text(page)
     stage(tmp_path / "site", tree)
-    text = (tmp_path / "site/users/notebooks.md").read_text()
+    text = (tmp_path / "site/users/lists.md").read_text()
     assert ":hidden:\n\n/examples/c\n/examples/a\n/examples/b\n/examples/n\n```" in text
     assert "Notebooks" not in (tmp_path / "site/index.md").read_text()
 
@@ -96,6 +96,6 @@ def test_navigation_follows_the_sections_of_the_index() -> None:
 
 def test_every_page_is_on_the_site() -> None:
     names = {str(address(page)) for page in pages()}
-    assert {"index.md", "about.md", "CHANGELOG.md", "users/results.md", "users/rules.md"} <= names
+    assert {"index.md", "about.md", "CHANGELOG.md", "users/studies.md", "users/data.md"} <= names
     assert not [name for name in names if "website" in name]
     assert (ROOT / "docs" / "README.md") in pages()

@@ -1,4 +1,4 @@
-"""Requests become wishes, by the rules of docs/users/words.md."""
+"""Requests become wishes, by the rules of docs/users/steering.md."""
 
 from pathlib import Path
 

@@ -36,7 +36,7 @@ def serve_assistant(
 ) -> None:
     """Serve a model to an assistant on this computer, over stdin and stdout (MCP).
 
-    The assistant starts this command itself; see docs/users/assistants.md.
+    The assistant starts this command itself; see docs/users/api.md.
     """
     check_packages()
     try:
