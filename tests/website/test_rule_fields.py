@@ -7,12 +7,12 @@ from teaser.data.rules import KINDS, ROLES
 
 
 def test_the_rule_page_has_the_fields_of_every_kind_and_every_role() -> None:
-    page = (DOCS / "users" / "rules.md").read_text()
+    page = (DOCS / "users" / "data.md").read_text()
     assert rule_fields.described(page) == [rule_fields.COMMON, *KINDS]
     for role in ROLES:
         assert f"\n| `{role}` | " in page
     for kind, rule in KINDS.items():
-        assert f"\n## {kind}\n" in page
+        assert f"\n### {kind}\n" in page
         own = set(rule_fields.parameter_texts(rule))
         assert own <= {
             line.split("`")[1] for line in rule_fields.field_table(kind).split("\n")[2:-1]
