@@ -255,10 +255,10 @@ def _lasting(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
     passing: dict[str, dict[str, int]] = {}
     for tag, names in _names_of(ends, model).items():
         wanted = ends[tag] - sum(map(state.passing_steps, names))
-        kept = max(-MAX_PRESSES, min(MAX_PRESSES, wanted))
+        net = max(-MAX_PRESSES, min(MAX_PRESSES, wanted))
         texts |= {text: -lasting.get(text, 0) for text in names if text != str(tag)}
-        texts[str(tag)] = kept - lasting.get(str(tag), 0)
-        if beyond := wanted - kept:
+        texts[str(tag)] = net - lasting.get(str(tag), 0)
+        if beyond := wanted - net:
             until = max(e.until for e in state.ends if e.name in names and e.steps * beyond < 0)
             passing.setdefault(time_text(until), {})[str(tag)] = beyond
     found = [Event("press", {"presses": {text: n for text, n in texts.items() if n}})]
@@ -308,6 +308,6 @@ def _moving_steps(affinity: float, now: int, steps: int, step: float) -> int:
     return end - now
 
 
-def _stored_id(item: object, kept: Iterable[ItemId]) -> object:
+def _stored_id(item: object, stored: Iterable[ItemId]) -> object:
     """Return the id in a state that has the same text; the catalogue need not have it."""
-    return next((known for known in kept if str(known) == str(item)), item)
+    return next((known for known in stored if str(known) == str(item)), item)

@@ -87,10 +87,10 @@ def event_of(
     return Event("several", {"actions": [list(action) for action in actions]})
 
 
-def _filters(wishes: Sequence[Wish], kept: ListFilter, today: date) -> ListFilter:
+def _filters(wishes: Sequence[Wish], current: ListFilter, today: date) -> ListFilter:
     """Return the conditions of a list with those of wishes."""
-    only, without = dict.fromkeys(kept.only), dict.fromkeys(kept.without)
-    at_most, at_least = dict(kept.at_most), dict(kept.at_least)
+    only, without = dict.fromkeys(current.only), dict.fromkeys(current.without)
+    at_most, at_least = dict(current.at_most), dict(current.at_least)
     # The loosest bound first, so that the tightest one stays.
     for wish in sorted(wishes, key=_tightness):
         number = wish.number or 0.0
@@ -109,7 +109,7 @@ def _filters(wishes: Sequence[Wish], kept: ListFilter, today: date) -> ListFilte
             if at_most.get(wish.name, number) < number:
                 del at_most[wish.name]
     periods = [wish.name for wish in wishes if wish.kind == "when"]
-    when = _shared_days(periods, today) if periods else kept.when
+    when = _shared_days(periods, today) if periods else current.when
     return ListFilter(tuple(only), tuple(without), at_most, at_least, when)
 
 
