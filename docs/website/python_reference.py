@@ -144,7 +144,7 @@ PAGES = (
         "models",
         "Other models",
         "The contract of all models, and the baselines that TEASER is compared with.",
-        ("model.base", "model.tagged", "model.baselines", "model"),
+        ("model.base", "model.tagged", "model.tables", "model.baselines", "model"),
     ),
     Page(
         "evaluate",
