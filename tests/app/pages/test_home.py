@@ -1,4 +1,4 @@
-"""The main page over HTTP: what it shows, what its buttons do, what it refuses."""
+"""The home page over HTTP: what it shows, what its buttons do, what it refuses; preferences."""
 
 import html
 import json
@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 from app.conftest import TestClient, services_of
 
-from teaser import Teaser
+from teaser import Tag, Teaser
+from teaser.app.i18n.texts import texts_in
 from teaser.app.pages import home as pages
+from teaser.app.pages.home import about_view, balance_view
+from teaser.app.serving.catalogue import Catalogue
+from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.state import State
 from teaser.app.store import StoredEvent
 from teaser.explain import Reason
 from teaser.profile import GENERAL
@@ -378,3 +383,43 @@ def test_only_the_first_of_many_hidden_things_and_endings_are_listed(client: Tes
     assert "180 hidden" in page
     assert "120 presses for now" in page
     assert re.findall(r'<li class="hint">(\d+ more)</li>', page) == ["80 more", "20 more"]
+
+
+EN = texts_in("en")
+
+
+def test_a_slider_says_each_of_its_places(remainder_model: Teaser) -> None:
+    session = PersonalModel(Catalogue(remainder_model), State(history=("i0",), balance=0.2))
+    found = balance_view(session, EN)
+    assert found is not None
+    assert (found.value, found.can_move, len(found.labels)) == (0.2, True, 11)
+    assert found.labels[0] == "my tags alone"
+    assert found.labels[5] == "both, as learned"
+    assert found.labels[10] == "people like me alone"
+    assert found.label == found.labels[2]
+    assert found.label.replace("\N{NARROW NO-BREAK SPACE}", "") == "tags 100%, people 40%"
+    assert len(set(found.labels)) == 11
+
+
+def test_nothing_moves_before_something_was_viewed(remainder_model: Teaser) -> None:
+    catalogue = Catalogue(remainder_model)
+    for history in ((), ("gone",)):
+        found = balance_view(PersonalModel(catalogue, State(history=history, balance=1.0)), EN)
+        assert found is not None
+        assert not found.can_move
+
+
+def test_a_plain_model_has_neither(model: Teaser) -> None:
+    session = PersonalModel(Catalogue(model), State(history=("i0",), about=("age=young",)))
+    assert balance_view(session, EN) is None
+    assert about_view(session) == ()
+    assert session.about == []
+
+
+def test_facts_by_feature_with_what_was_chosen(people_model: Teaser) -> None:
+    state = State(about=("age=young", "age=gone"))
+    found = {fact.name: fact for fact in about_view(PersonalModel(Catalogue(people_model), state))}
+    assert {tag.value for tag in found["age"].tags} == {"young", "old"}
+    assert {tag.value for tag in found["sex"].tags} == {"F", "M"}
+    assert found["age"].chosen == (Tag("age", "young"),)
+    assert found["sex"].chosen == ()
