@@ -49,7 +49,7 @@ def clocked(work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
 def warm_up() -> None:
     """Compile the loops and wake the threads of the algebra library before the clock runs."""
     tiny = generated(n_users=200, n_items=100, n_tags=20, n_interactions=1500)
-    # The loops of the solver's steps are used from 2^20 entries of an encoder on.
+    # Compiled loops are used from 2^20 terms of a sum on.
     small = generated(n_users=500, n_items=2_200, n_tags=500, n_interactions=15_000)
     for gram, dataset in (("dense", tiny), ("sparse", tiny), ("sparse", small)):
         Teaser(gram=gram, tol=0.5).fit(dataset)

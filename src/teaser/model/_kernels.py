@@ -34,21 +34,21 @@ def compiled(function: Callable[..., Any], *, reorder: bool = False) -> Callable
 
 def _add_rows(indptr: Array, indices: Array, values: Array, block: Array, out: Array) -> None:
     """Add a sparse matrix times a dense block to `out`."""
-    width = block.shape[1]
     for r in range(indptr.size - 1):
-        row, at, last = out[r], indptr[r], indptr[r + 1]
+        at, last = indptr[r], indptr[r + 1]
         # Four rows a turn, so that the sum is read and written once for all of them.
         while at + 4 <= last:
-            a, b = block[indices[at]], block[indices[at + 1]]
-            c, d = block[indices[at + 2]], block[indices[at + 3]]
+            a, b, c, d = indices[at], indices[at + 1], indices[at + 2], indices[at + 3]
             v, w, x, y = values[at], values[at + 1], values[at + 2], values[at + 3]
-            for k in range(width):
-                row[k] += (v * a[k] + w * b[k]) + (x * c[k] + y * d[k])
+            for k in range(block.shape[1]):
+                out[r, k] += (v * block[a, k] + w * block[b, k]) + (
+                    x * block[c, k] + y * block[d, k]
+                )
             at += 4
         while at < last:
-            a, v = block[indices[at]], values[at]
-            for k in range(width):
-                row[k] += v * a[k]
+            a, v = indices[at], values[at]
+            for k in range(block.shape[1]):
+                out[r, k] += v * block[a, k]
             at += 1
 
 
