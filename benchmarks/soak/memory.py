@@ -1,6 +1,5 @@
-"""The processes of a server, their memory, and the copies of models that they map."""
+"""The processes of a server, their memory, and the models that they map."""
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +53,7 @@ def _pss(pid: int) -> int:
 
 
 def mapped_models(*pids: int) -> dict[int, str]:
-    """Return the copies of models that processes map: inode -> checksum of the arrays."""
+    """Return the models that processes map: inode -> checksum of the arrays."""
     found: dict[int, str] = {}
     for pid in pids:
         try:
@@ -63,15 +62,3 @@ def mapped_models(*pids: int) -> dict[int, str]:
             continue
         found |= {int(inode): checksum for inode, checksum in _MODEL.findall(text)}
     return found
-
-
-def disk_megabytes(folder: Path) -> float:
-    """Return the size of the files below a folder."""
-    total = 0
-    for base, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += (Path(base) / name).stat().st_size
-            except OSError:  # a copy that was just removed
-                continue
-    return total / 1e6

@@ -23,7 +23,7 @@ class Models:
     items, tags
         Ids and tag texts that both models have.
     mapped
-        The most copies of models that the processes of a server mapped at once.
+        The most models that the processes of a server mapped at once.
     """
 
     folder: Path

@@ -35,9 +35,19 @@ class Server:
         For the log.
     workers
         The number of worker processes.
+    log_format
+        That of the log: text or json.
     """
 
-    def __init__(self, model: Path, database_url: str, folder: Path, *, workers: int) -> None:
+    def __init__(
+        self,
+        model: Path,
+        database_url: str,
+        folder: Path,
+        *,
+        workers: int,
+        log_format: str = "text",
+    ) -> None:
         self.folder, self.workers_wanted = folder, workers
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
@@ -47,6 +57,7 @@ class Server:
         self._environment |= {
             "TEASER_RATE": "0",
             "TEASER_DATABASE_URL": database_url,
+            "TEASER_LOG_FORMAT": log_format,
         }
         self._start()
 
@@ -94,7 +105,8 @@ class Server:
     @property
     def workers(self) -> list[Process]:
         """The processes that answer requests, the oldest first."""
-        return children(self.process.pid)
+        found = children(self.process.pid)
+        return [child for child in found if "resource_tracker" not in child.command]
 
     @property
     def pids(self) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 from soak.actor import at_work
 from soak.faults import Fault, faults_of
 from soak.ledger import Comparison
-from soak.memory import disk_megabytes, megabytes
+from soak.memory import megabytes
 from soak.models import Models
 from soak.postgres import Postgres
 from soak.programs import Program
@@ -75,7 +75,6 @@ def run_stage(plan: Plan, models: Models, folder: Path, database: Postgres | Non
         crew = _crew(plan, server, models, record)
         begun, before = time.monotonic(), {}
         try:
-            # Before anybody comes: a worker that starts gives way to those who work.
             models.wait_until_taken_up(server, models.replace())
             with at_work(crew):
                 most = plan.workers * min(_TO_FILL, 10 * plan.seconds)
@@ -92,8 +91,7 @@ def run_stage(plan: Plan, models: Models, folder: Path, database: Postgres | Non
         outcome.facts |= {
             "seconds": time.monotonic() - begun,
             "models replaced": models.turn,
-            "copies of models mapped at once": models.mapped,
-            "copies on disk MB": disk_megabytes(server.copies),
+            "models mapped at once": models.mapped,
         }
         if outcome.broken:
             server.restart()  # what was acknowledged must be stored all the same
@@ -132,5 +130,5 @@ def _cycle(
 
 
 def _memory(server: Server) -> dict[str, float]:
-    """Return the memory of all processes; no worker lives through the replacement of a model."""
+    """Return the memory of all processes."""
     return {"all processes": megabytes(*server.pids)}

@@ -59,7 +59,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
         "5xx": outcome.record.total(FAILED),
         "requests": outcome.record.n_requests,
         "models replaced": facts.get("models replaced", 0),
-        "models mapped at once": facts.get("copies of models mapped at once", 0),
+        "models mapped at once": facts.get("models mapped at once", 0),
     }
     for name, (before, after) in outcome.memory.items():
         row[f"{name}, MB"] = f"{before:.0f} -> {after:.0f}"

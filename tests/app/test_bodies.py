@@ -128,7 +128,8 @@ class TestTime:
             "query_string": b"", "client": ("127.0.0.1", 0), "server": ("testserver", 80),
             "headers": [(b"host", b"testserver"), (b"origin", b"http://testserver")], "state": {},
         }  # fmt: skip
-        asyncio.run(client.app(scope, receive, send))
+        app: Any = client.app
+        asyncio.run(app(scope, receive, send))
         assert sent[0]["status"] == 408
 
     def test_too_many_large_bodies_at_once_are_refused(

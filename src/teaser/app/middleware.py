@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,8 @@ class Observer:
             counted, route = ("GET" if method == "HEAD" else method), _route_name(scope)
             if route == "other":
                 counted = "other"
-            self.metrics.count(counted, route, answered, seconds)
+            with suppress(OSError):  # a full disk must not fail the request
+                self.metrics.count(counted, route, answered, seconds)
             is_noise = scope["path"] in MONITORING or answered in (421, 429)
             facts = {"method": method, "route": route, "status": answered}
             facts["ms"] = round(seconds * 1e3, 1)
@@ -177,7 +179,8 @@ class Guard:
             scope["method"] = "GET"
         if self.settings.secure_cookies:  # a proxy ends https and may not say so
             scope["scheme"] = "https"
-        request, has_started, cookies = Request(scope), False, []
+        request, has_started = Request(scope), False
+        cookies: list[tuple[bytes, bytes]] = []
 
         async def send_guarded(message: Message) -> None:
             nonlocal has_started
@@ -311,14 +314,14 @@ class Guard:
             return []
         token, response = read_cookies(request.cookies, self.settings).get(TOKEN), Response()
         try:
-            self._key = self._key or await self.services.threads.run(
-                lambda: store.signing_key, patience=0.25
-            )
+            if (key := self._key) is None:
+                run = self.services.threads.run
+                key = self._key = await run(lambda: store.signing_key, patience=0.25)
         except StoreError:
             return []  # pages that need no database are shown without one
-        if token and is_signed(token, self._key):
+        if token and is_signed(token, key):
             return []
-        remember(response, self.settings, TOKEN, new_token(self._key))
+        remember(response, self.settings, TOKEN, new_token(key))
         return [(name, value) for name, value in response.raw_headers if name == b"set-cookie"]
 
 
