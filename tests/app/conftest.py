@@ -18,7 +18,7 @@ from served import Running
 from sqlalchemy import Connection, create_engine, text
 
 from teaser import Category, Dataset, Teaser
-from teaser.app.dependencies import Services
+from teaser.app.http import Services
 from teaser.app.models import ModelHolder, folder_stamp
 from teaser.app.server import create_app
 from teaser.app.serving.catalogue import Catalogue

@@ -10,7 +10,7 @@ import pytest
 from app.conftest import API, TestClient, error_of, new_key, new_person
 from served import Running, get
 
-from teaser.app import middleware
+from teaser.app import http
 
 OWN = {"origin": "http://testserver"}
 JSON = {"content-type": "application/json"}
@@ -135,7 +135,7 @@ class TestTime:
     def test_too_many_large_bodies_at_once_are_refused(
         self, client: TestClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(middleware, "MAX_BUFFERED", 100)
+        monkeypatch.setattr(http, "MAX_BUFFERED", 100)
         answer = client.post(f"{API}/recommend", content=b"x" * 200, headers=JSON)
         assert error_of(answer, 503)["code"] == "unavailable"
         assert client.post(f"{API}/recommend", json={"history": []}).status_code == 200

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from app.conftest import TestClient
 
-from teaser.app.cookies import LANGUAGE, THEME, TOKEN, cookie_name, read_cookies
+from teaser.app.http import LANGUAGE, THEME, TOKEN, cookie_name, read_cookies
 from teaser.app.settings import Settings
 
 SECURE, PLAIN = Settings(model="m", secure_cookies=True), Settings(model="m")

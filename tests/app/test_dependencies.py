@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 
 from teaser.app import api, pages
-from teaser.app.dependencies import catalogue_of, services_of, store_of
+from teaser.app.http import catalogue_of, services_of, store_of
 
 
 def test_a_request_reaches_its_services(client: Any) -> None:

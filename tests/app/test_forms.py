@@ -2,7 +2,7 @@
 
 import pytest
 
-from teaser.app.forms import read_json, read_object, read_presses, valid_text
+from teaser.app.http import read_json, read_object, read_presses, valid_text
 from teaser.errors import ParameterError
 
 

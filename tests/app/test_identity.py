@@ -10,7 +10,7 @@ from typing import Any
 from app.conftest import TestClient, connected, services_of
 from sqlalchemy import text
 
-from teaser.app.cookies import TOKEN
+from teaser.app.http import TOKEN
 
 OWN = {"origin": "http://testserver"}
 VIEW = {"view": "i1", "language": "nl", "theme": "dark"}

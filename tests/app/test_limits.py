@@ -2,8 +2,8 @@
 
 import pytest
 
-from teaser.app import limits
-from teaser.app.limits import RateLimit, is_among
+from teaser.app import http
+from teaser.app.http import RateLimit, is_among
 
 
 class Clock:
@@ -18,7 +18,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
-    monkeypatch.setattr(limits, "time", found)
+    monkeypatch.setattr(http, "time", found)
     return found
 
 
@@ -71,7 +71,7 @@ def test_nought_is_no_limit() -> None:
 
 
 def test_many_addresses_take_bounded_memory(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_MAX_BUCKETS", 10)
+    monkeypatch.setattr(http, "_MAX_BUCKETS", 10)
     rate = RateLimit(1)
     assert all(rate.take(str(n)) == 0 for n in range(50))
     assert rate.take("49") > 0

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.conftest import TestClient, new_person
 
-from teaser.app.middleware import HEADERS
+from teaser.app.http import HEADERS
 
 EXPECTED = {name.decode(): value.decode() for name, value in HEADERS}
 BODY = b'{"history": [], "presses": []}'

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from app.conftest import API, TestClient, error_of, new_key, new_person
 
-from teaser.app.forms import local_path
+from teaser.app.http import local_path
 
 OWN = {"origin": "http://testserver"}
 FORMS = ["/act", "/skip", "/language", "/theme", "/share", "/delete"]

@@ -29,7 +29,7 @@ from teaser.evaluate.metrics import (
     summarise,
     tail_items,
 )
-from teaser.model.ranking import top_k_rows
+from teaser.model.scores import top_k_rows
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # irspack defines its settings in a way that pydantic retires

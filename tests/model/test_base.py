@@ -16,7 +16,7 @@ from teaser.baselines import EASE, EDLAE, Popularity, Product
 from teaser.errors import ArtifactError, ParameterError
 from teaser.model import KINDS, base, load
 from teaser.model.base import Model, as_histories, plain_parameters
-from teaser.model.ranking import top_k
+from teaser.model.scores import top_k
 from teaser.model.tables import check_dataset
 from teaser.model.tagged import TaggedModel
 from teaser.testing import ModelContract

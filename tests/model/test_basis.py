@@ -15,7 +15,7 @@ from teaser import Dataset, Steering, Tag, Teaser
 from teaser.baselines import EASE, WMFS, Product
 from teaser.data.tags import DISCOVERED
 from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
-from teaser.model.basis import Basis, find_basis
+from teaser.model.tables import Basis, find_basis
 from teaser.profile import GENERAL, POPULARITY, robust_scales
 
 Array = NDArray[Any]

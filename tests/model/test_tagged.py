@@ -15,7 +15,7 @@ from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError, UnknownTagError
 from teaser.explain import PARTS, ViewedReason
 from teaser.extensions import DiscoveredTags, Group, Groups, Remainder, SparseEncoder
-from teaser.model.user_state import Scored, ScoreParts, check_steered
+from teaser.model.scores import Scored, ScoreParts, check_steered
 from teaser.profile import POPULARITY
 
 PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]

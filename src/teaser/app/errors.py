@@ -12,9 +12,8 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match, Mount
 
 from teaser.app.api import validation
+from teaser.app.http import MCP, MONITORING, Refusal, Refused, Scope
 from teaser.app.i18n.error_messages import error_message
-from teaser.app.limits import Refused
-from teaser.app.middleware import MCP, MONITORING, Refusal, Scope
 from teaser.app.monitoring import current_request
 from teaser.app.pages.render import render, visitor_of
 from teaser.errors import (

@@ -11,13 +11,10 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, cast
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import PlainTextResponse
 from prometheus_client import (
-    CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
     Histogram,
@@ -26,15 +23,12 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
-from starlette.exceptions import HTTPException
 
-from teaser.app.limits import address_of, is_among, too_many
 from teaser.app.settings import Settings
 from teaser.console import visible_json, visible_line
 from teaser.errors import MissingPackageError, ParameterError
 
 if TYPE_CHECKING:
-    from teaser.app.dependencies import Services
     from teaser.app.models import ModelHolder
 
 Part = Literal["store_read", "store_write", "model"]
@@ -197,49 +191,6 @@ class _ModelGauges(Collector):
 
 def _histogram(name: str, said: str, registry: CollectorRegistry, *labels: str) -> Histogram:
     return Histogram(f"teaser_{name}_seconds", said, labels, buckets=_BOUNDS, registry=registry)
-
-
-def add_monitoring(app: FastAPI, services: "Services", metrics: Metrics) -> None:
-    """Add `/healthz`, which is open to all, and `/readyz` and `/metrics`, which may not be."""
-
-    @app.get("/healthz", include_in_schema=False)
-    async def healthy() -> Response:  # async: a slow database cannot block it
-        return PlainTextResponse("ok")
-
-    @app.get("/readyz", include_in_schema=False)
-    async def ready(request: Request) -> Response:
-        await _check_watcher(request, services)
-        await services.threads.run(services.store.ping)
-        stale = "; the model's folder cannot be used, so the model before it is served"
-        return PlainTextResponse("ready" + stale * (services.holder.load_error is not None))
-
-    @app.get("/metrics", include_in_schema=False)
-    async def show_metrics(request: Request) -> Response:
-        await _check_watcher(request, services)
-        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
-
-
-async def _check_watcher(request: Request, services: "Services") -> None:
-    """Raise `HTTPException` unless the `monitoring` setting lets the sender see the answer."""
-    allowed, limits, address = services.settings.monitoring, services.limits, address_of(request)
-    if is_among(address, allowed):
-        return
-    # Requests for these paths have not been counted yet.
-    seconds = limits.wait_of_address(address)
-    with_key = "key" in [name.strip() for name in allowed.split(",")]
-    kind, _, key = request.headers.get("authorization", "").partition(" ")
-    key = key.strip() if with_key and kind.lower() == "bearer" else ""
-    if not seconds and key and await services.threads.run(partial(services.store.has_key, key)):
-        seconds = limits.wait_of_key(key, address)
-        if not seconds:
-            return
-    if seconds:
-        refused = too_many(seconds)
-        raise HTTPException(refused.status, refused.message, refused.headers)
-    if with_key:
-        message = "Only some addresses may see this, and whoever sends a key of the API."
-        raise HTTPException(401, message, {"WWW-Authenticate": "Bearer"})
-    raise HTTPException(403, "Only some addresses may see this. Let TEASER_MONITORING name it.")
 
 
 def configure_logs(settings: Settings) -> None:

@@ -3,11 +3,15 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -17,13 +21,20 @@ from teaser.app.api.router import complete_document
 from teaser.app.api.router import router as api_router
 from teaser.app.brand import brand_routes, read_brand
 from teaser.app.database import StoreThreads
-from teaser.app.dependencies import Services
 from teaser.app.errors import add_error_handlers, refusal_of
-from teaser.app.limits import RateLimit, RateLimits
+from teaser.app.http import (
+    Guard,
+    Observer,
+    RateLimit,
+    RateLimits,
+    Services,
+    address_of,
+    is_among,
+    too_many,
+)
 from teaser.app.mcp.mount import add_assistants, assistants_running
-from teaser.app.middleware import Guard, Observer
 from teaser.app.models import ModelHolder
-from teaser.app.monitoring import Metrics, Traces, add_monitoring
+from teaser.app.monitoring import Metrics, Traces
 from teaser.app.pages.router import router as pages_router
 from teaser.app.serving.catalogue import check_words
 from teaser.app.settings import Settings
@@ -82,7 +93,7 @@ def create_app(
     static = Path(__file__).parent / "pages" / "static"
     app.mount("/static", StaticFiles(directory=static), name="static")
     metrics = Metrics(holder)
-    add_monitoring(app, services, metrics)
+    _add_monitoring(app, services, metrics)
     add_error_handlers(app)
     app.add_middleware(GZipMiddleware, compresslevel=3)
     app.add_middleware(Guard, services=services, refusal=refusal_of(app))
@@ -102,3 +113,46 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     services.store.close()
     if app.state.traces is not None:
         await asyncio.to_thread(app.state.traces.close)
+
+
+def _add_monitoring(app: FastAPI, services: Services, metrics: Metrics) -> None:
+    """Add `/healthz`, which is open to all, and `/readyz` and `/metrics`, which may not be."""
+
+    @app.get("/healthz", include_in_schema=False)
+    async def healthy() -> Response:  # async: a slow database cannot block it
+        return PlainTextResponse("ok")
+
+    @app.get("/readyz", include_in_schema=False)
+    async def ready(request: Request) -> Response:
+        await _check_watcher(request, services)
+        await services.threads.run(services.store.ping)
+        stale = "; the model's folder cannot be used, so the model before it is served"
+        return PlainTextResponse("ready" + stale * (services.holder.load_error is not None))
+
+    @app.get("/metrics", include_in_schema=False)
+    async def show_metrics(request: Request) -> Response:
+        await _check_watcher(request, services)
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+async def _check_watcher(request: Request, services: Services) -> None:
+    """Raise `HTTPException` unless the `monitoring` setting lets the sender see the answer."""
+    allowed, limits, address = services.settings.monitoring, services.limits, address_of(request)
+    if is_among(address, allowed):
+        return
+    # Requests for these paths have not been counted yet.
+    seconds = limits.wait_of_address(address)
+    with_key = "key" in [name.strip() for name in allowed.split(",")]
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    key = key.strip() if with_key and kind.lower() == "bearer" else ""
+    if not seconds and key and await services.threads.run(partial(services.store.has_key, key)):
+        seconds = limits.wait_of_key(key, address)
+        if not seconds:
+            return
+    if seconds:
+        refused = too_many(seconds)
+        raise HTTPException(refused.status, refused.message, refused.headers)
+    if with_key:
+        message = "Only some addresses may see this, and whoever sends a key of the API."
+        raise HTTPException(401, message, {"WWW-Authenticate": "Bearer"})
+    raise HTTPException(403, "Only some addresses may see this. Let TEASER_MONITORING name it.")

@@ -20,7 +20,7 @@ from teaser.data.infer import infer_rules
 from teaser.data.rules import ListOf, Rules
 from teaser.data.tags import Tag
 from teaser.errors import DataError, MissingPackageError
-from teaser.model.ranking import top_k
+from teaser.model.scores import top_k
 from teaser.steer.similarity import rarity_rows
 
 try:

@@ -15,10 +15,10 @@ from teaser.data.split import as_generator
 from teaser.data.tags import DISCOVERED, NEARLY_ALL, near_equal_tags
 from teaser.errors import ParameterError
 from teaser.explain import MIN_SHARE, Reason, main_reasons
-from teaser.model.basis import sample_users
-from teaser.model.ranking import top_k_rows
 from teaser.model.recipe import percent
+from teaser.model.scores import top_k_rows
 from teaser.model.solve import coarse_tol
+from teaser.model.tables import sample_users
 from teaser.model.teaser import Teaser
 from teaser.notebook import draw_check
 from teaser.profile import POPULARITY

@@ -23,7 +23,7 @@ from teaser.evaluate.metrics import (
     summarise,
 )
 from teaser.model.base import Model
-from teaser.model.ranking import top_k_rows
+from teaser.model.scores import top_k_rows
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 

@@ -34,8 +34,8 @@ from teaser.evaluate.model_history import (
 from teaser.evaluate.protocol import BATCH_MEMORY, batches, evaluate
 from teaser.files import say_bytes
 from teaser.model import load
-from teaser.model.ranking import top_k_rows
 from teaser.model.recipe import percent
+from teaser.model.scores import top_k_rows
 from teaser.model.solve import coarse_tol
 from teaser.model.teaser import Teaser
 from teaser.progress import Update

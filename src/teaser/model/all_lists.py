@@ -29,7 +29,7 @@ from teaser.errors import ParameterError, ResourceError, UnknownUserError, close
 from teaser.files import available_memory, say_bytes
 from teaser.model._arrays import n_cores
 from teaser.model.filters import Filters, Placed, check_names, known_history
-from teaser.model.ranking import top_k_rows
+from teaser.model.scores import top_k_rows
 from teaser.model.tables import History, ItemTable
 from teaser.parameters import check_count, check_k
 from teaser.profile import DEFAULT_STEERING, Steering

@@ -37,10 +37,9 @@ from teaser.model.filters import (
     Selection,
     known_history,
 )
-from teaser.model.ranking import top_k
 from teaser.model.reason_table import ReasonTable
+from teaser.model.scores import Scored, top_k
 from teaser.model.tables import History, ItemTable, Packed
-from teaser.model.user_state import Scored
 from teaser.notebook import draw_model
 from teaser.parameters import Parametrised, check_k
 from teaser.recommend import Recommendation, RecommendationBatch, Recommendations

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from teaser.data.tags import DISCOVERED
 from teaser.model.extensions.remainder import RemainderMatrix
-from teaser.model.ranking import top_k_rows
 from teaser.model.reason_table import ReasonTable
+from teaser.model.scores import UserStates, top_k_rows
 from teaser.model.tables import ItemTable, TagTable
-from teaser.model.user_state import UserStates
 from teaser.profile import GENERAL, POPULARITY
 from teaser.transparency import Impacts
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from teaser.explain import MIN_SHARE, N_REASONS, BoostReason
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.filters import Boosts
+from teaser.model.scores import UserStates
 from teaser.model.tables import ItemTable, TagTable
-from teaser.model.user_state import UserStates
 from teaser.recommend import reason_type
 
 Array = NDArray[Any]

@@ -33,7 +33,6 @@ from teaser.explain import (
 from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import Best, ListOptions, list_columns, rank_block
 from teaser.model.base import Model
-from teaser.model.basis import sample_users
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
 from teaser.model.extensions.user_features import (
     About,
@@ -52,8 +51,7 @@ from teaser.model.filters import (
 )
 from teaser.model.impact import measure_impacts, measured_users
 from teaser.model.reason_table import ReasonTable
-from teaser.model.tables import History, Packed, TagTable, decoder, liked_part, read_new_items
-from teaser.model.user_state import (
+from teaser.model.scores import (
     Scored,
     ScoreParts,
     UserState,
@@ -61,6 +59,15 @@ from teaser.model.user_state import (
     check_steered,
     item_contributions,
     split_scores,
+)
+from teaser.model.tables import (
+    History,
+    Packed,
+    TagTable,
+    decoder,
+    liked_part,
+    read_new_items,
+    sample_users,
 )
 from teaser.parameters import check_k
 from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
@@ -183,7 +190,7 @@ class TaggedModel(Model, abstract=True):
         self._tag_table = TagTable.from_dataset(dataset, decoder, aliases)
 
     def keep_basis(self, dataset: Dataset) -> None:
-        """Centre the tags and tell general appeal apart; see `teaser.model.basis`.
+        """Centre the tags and tell general appeal apart; see `teaser.model.tables`.
 
         What then decides in lists is measured on the same users; see `Transparency`.
 
@@ -346,7 +353,9 @@ class TaggedModel(Model, abstract=True):
     ) -> UserStates:
         """Return users as they are scored, given their histories (users x items)."""
         check_steered(presses, steering, rows.shape[0])
-        known = place_many_about(about, self.user_rows_, rows.shape[0])
+        known = None
+        if about is not None:
+            known = place_many_about(about, self.user_rows_, rows.shape[0])
         liked = liked_part(rows)
         raw = self._encode_users(rows, known)  # p of each user
         lengths, n_liked = np.diff(rows.indptr), np.diff(liked.indptr)
@@ -503,8 +512,9 @@ class TaggedModel(Model, abstract=True):
         """
         viewed = self.item_table_.strengths(history)
         rows = self.item_table_.rows([viewed])
-        state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
-        known = place_about(about, self.user_rows_)
+        given = None if about is None else [about]
+        state = self.user_states(rows, [presses], steering=steering, about=given)[0]
+        known = [] if about is None else place_about(about, self.user_rows_)
         net = who.place_presses(presses, self.tag_table_.index)
         return Profile(
             tags=self.tags_,

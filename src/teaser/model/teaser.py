@@ -55,7 +55,6 @@ from teaser.model.extensions.sparse import (
     pack_encoder,
     refit_support,
     sparsify,
-    sum_rows,
     unpack_encoder,
 )
 from teaser.model.extensions.user_features import (
@@ -72,6 +71,7 @@ from teaser.model.gpu import DeviceScorer, check_device, cupy
 from teaser.model.gram import Gram, nearest, row_weights
 from teaser.model.partitioned import estimate_partitions
 from teaser.model.recipe import Recipe
+from teaser.model.scores import sum_rows
 from teaser.model.solve import (
     Callback,
     EncoderEquation,

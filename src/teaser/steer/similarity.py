@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.frame import FrameList, make_frame
-from teaser.model.ranking import top_k
+from teaser.model.scores import top_k
 from teaser.model.tagged import TaggedModel
 from teaser.parameters import check_k
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from app.conftest import TestClient, services_of
 
-from teaser.app.pages.act import ActionForm
+from teaser.app.pages.home import ActionForm
 from teaser.app.state import Event
 from teaser.app.store import Store
 from teaser.errors import ParameterError

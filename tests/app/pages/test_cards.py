@@ -13,12 +13,12 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
     BoostRow,
     ReasonRow,
+    TagRow,
     ViewedRow,
     card_views,
     fact_line,
     telling_tags,
 )
-from teaser.app.pages.profile import TagRow
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State

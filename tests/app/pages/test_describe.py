@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from teaser import Teaser
 from teaser.app.i18n.texts import LANGUAGES, texts_in
-from teaser.app.pages.context import PageContext
 from teaser.app.pages.describe import (
     NEW,
     Clock,
@@ -27,7 +26,7 @@ from teaser.app.pages.describe import (
     hidden_rows,
     without_wish,
 )
-from teaser.app.pages.render import Visitor
+from teaser.app.pages.render import PageContext, Visitor
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.state import Ending, Event, Feed, ListFilter, State, ending, read_time, state_of
 from teaser.words.wishes import BARE, MOST_STEPS, NAMES, SLIGHT, Wish

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.actions import decide
-from teaser.app.cookies import TOKEN
-from teaser.app.pages.filters import choices
+from teaser.app.http import TOKEN
+from teaser.app.pages.home import choices
 from teaser.app.pages.item import (
     MAX_CHOICES,
     read_changes,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Teaser
-from teaser.app.cookies import TOKEN
+from teaser.app.http import TOKEN
 from teaser.app.pages.mydata import free_name
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
@@ -62,8 +62,8 @@ class TestShare:
     def test_the_rest_of_many_tags_is_counted(
         self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("teaser.app.pages.profile.SHOWN_TAGS", 1)
-        monkeypatch.setattr("teaser.app.pages.profile.INLINE_TAGS", 0)
+        monkeypatch.setattr("teaser.app.pages.cards.SHOWN_TAGS", 1)
+        monkeypatch.setattr("teaser.app.pages.cards.INLINE_TAGS", 0)
         visitor = come(serve(is_new=True))
         page = visitor.get(share(visitor)).text
         assert '<p class="hint">2 more</p>' in page

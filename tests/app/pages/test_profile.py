@@ -10,13 +10,13 @@ from app.pages.conftest import personal_of
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.i18n.texts import texts_in
 from teaser.app.models import ModelHolder
-from teaser.app.pages.cards import plain_card
-from teaser.app.pages.profile import (
+from teaser.app.pages.cards import (
     SHOWN_TAGS,
     TagRow,
     describe_certainty,
     feature_rows,
     joint_names,
+    plain_card,
     profile_view,
     tag_label,
 )
@@ -139,8 +139,8 @@ def slow_feature(seen: PersonalModel, name: str) -> list[Tag]:
 def test_a_feature_leads_with_the_most_influential_and_what_was_pressed(
     catalogue: Catalogue, inline: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teaser.app.pages.profile.INLINE_TAGS", inline)
-    monkeypatch.setattr("teaser.app.pages.profile.SHOWN_TAGS", 1)
+    monkeypatch.setattr("teaser.app.pages.cards.INLINE_TAGS", inline)
+    monkeypatch.setattr("teaser.app.pages.cards.SHOWN_TAGS", 1)
     weak = [slow_feature(personal_of(catalogue, "i1", "i4"), "town")[i] for i in (-1, -2)]
     presses = {str(weak[0]): 1, str(weak[1]): -1}
     seen = PersonalModel(catalogue, State(history=("i1", "i4"), presses=presses))

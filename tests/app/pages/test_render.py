@@ -8,11 +8,9 @@ from fastapi import FastAPI, Request
 
 from teaser import Tag
 from teaser.app.brand import Brand
-from teaser.app.cookies import TOKEN, new_token
-from teaser.app.dependencies import Services
+from teaser.app.http import TOKEN, Services, new_token
 from teaser.app.i18n.texts import MINUS, texts_in
-from teaser.app.pages.cards import ReasonRow, ViewedRow
-from teaser.app.pages.profile import TagRow
+from teaser.app.pages.cards import ReasonRow, TagRow, ViewedRow
 from teaser.app.pages.render import Visitor, ensure_person, environment, render, visitor_of
 
 

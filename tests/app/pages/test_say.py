@@ -10,7 +10,7 @@ from app.pages.test_feeds import dated, feeds_of, state_of
 from app.pages.test_home import do, listed, notice, text_of, visitor
 
 from teaser.app.i18n.texts import LANGUAGES, texts_in
-from teaser.app.pages.say import say_example
+from teaser.app.pages.home import say_example
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.wishes import MAX_WISHES
 

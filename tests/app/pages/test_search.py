@@ -76,8 +76,8 @@ class TestTags:
         self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         client = serve(is_new=True)
-        monkeypatch.setattr("teaser.app.pages.profile.SHOWN_TAGS", 2)
-        monkeypatch.setattr("teaser.app.pages.profile.INLINE_TAGS", 0)
+        monkeypatch.setattr("teaser.app.pages.cards.SHOWN_TAGS", 2)
+        monkeypatch.setattr("teaser.app.pages.cards.INLINE_TAGS", 0)
         client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
         home = client.get("/").text
         (panel,) = re.findall(r'(?s)data-stable="tags town"[^>]*>(.*?)</ul>', home)

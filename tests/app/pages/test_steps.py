@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from teaser import Teaser
 from teaser.app.i18n.texts import texts_in
-from teaser.app.pages.cards import BoostRow, ViewedRow
-from teaser.app.pages.profile import TagRow
+from teaser.app.pages.cards import BoostRow, TagRow, ViewedRow
 from teaser.app.pages.steps import DifferenceFall, difference_fall, waterfall
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel

@@ -24,10 +24,10 @@ from teaser.model.extensions.sparse import (
     pack_encoder,
     saliency,
     sparsify,
-    sum_rows,
     support,
 )
 from teaser.model.gram import ContentGram, DenseGram, SparseGram
+from teaser.model.scores import sum_rows
 from teaser.model.solve import EncoderEquation, Limits, Solution, System
 from teaser.testing import TaggedModelContract
 

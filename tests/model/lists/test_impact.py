@@ -10,8 +10,8 @@ import pytest
 from teaser import Category, Dataset, Teaser
 from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.baselines.wmf import WMFS
-from teaser.model.basis import sample_users
 from teaser.model.impact import PEOPLE, K, list_people, measure_impacts, measured_users
+from teaser.model.tables import sample_users
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, GENERAL, POPULARITY
 from teaser.testing import RULES, example_tables

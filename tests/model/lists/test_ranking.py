@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.model.ranking import top_k, top_k_rows
+from teaser.model.scores import top_k, top_k_rows
 
 
 @given(

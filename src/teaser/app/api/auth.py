@@ -5,8 +5,7 @@ from typing import Annotated
 from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from teaser.app.dependencies import services_of
-from teaser.app.forms import refuse_other_sites
+from teaser.app.http import refuse_other_sites, services_of
 from teaser.app.settings import Settings, is_loopback
 
 _bearer = HTTPBearer(

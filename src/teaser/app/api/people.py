@@ -10,7 +10,7 @@ from teaser.app.api import requests, responses
 from teaser.app.api.auth import check_reader
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.responses import Person
-from teaser.app.dependencies import (
+from teaser.app.http import (
     catalogue_of,
     limit_imports,
     services_of,

@@ -18,7 +18,7 @@ from pydantic import Tag as Shape
 from typing_extensions import TypeAliasType
 
 from teaser.app.api.validation import IDS, STRENGTHS, describe
-from teaser.app.forms import read_json
+from teaser.app.http import read_json
 from teaser.app.state import (
     AS_FITTED,
     LIMITS,

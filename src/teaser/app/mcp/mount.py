@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 
 from teaser.app.api.auth import check_key
-from teaser.app.dependencies import Services
-from teaser.app.middleware import MCP, Message, Receive, Scope, Send
+from teaser.app.http import MCP, Message, Receive, Scope, Send, Services
 from teaser.app.settings import Settings
 
 if TYPE_CHECKING:

@@ -11,14 +11,11 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel
 
 from teaser.app.actions import decide
-from teaser.app.dependencies import catalogue_of, uses_store
-from teaser.app.forms import FormText, need_own_origin
-from teaser.app.pages.cards import CardView, fact_line, plain_card
-from teaser.app.pages.context import PageContext, act_and_show, page_context_of
+from teaser.app.http import FormText, catalogue_of, need_own_origin, uses_store
+from teaser.app.pages.cards import CardView, fact_line, plain_card, tag_label, tag_row
 from teaser.app.pages.describe import ending_presses, hidden_rows
-from teaser.app.pages.filters import MAX_CARDS, N_CARDS, Filters, choices
-from teaser.app.pages.profile import tag_label, tag_row
-from teaser.app.pages.render import path_part
+from teaser.app.pages.home import MAX_CARDS, Filters, choices
+from teaser.app.pages.render import N_CARDS, PageContext, act_and_show, page_context_of, path_part
 from teaser.app.pages.steps import difference_fall, waterfall
 from teaser.app.serving.catalogue import Card, FoundGroup, find_group
 from teaser.app.serving.personal_model import PersonalModel, find_lift

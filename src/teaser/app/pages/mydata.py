@@ -10,13 +10,22 @@ from starlette.datastructures import UploadFile
 from teaser.app.actions import decide
 from teaser.app.api.requests import GivenExport
 from teaser.app.api.responses import Person, export_of
-from teaser.app.cookies import TOKEN, forget, remember
-from teaser.app.dependencies import catalogue_of, limit_imports, services_of, uses_store
-from teaser.app.forms import FormText, need_own_origin, own_origin, read_json
+from teaser.app.http import (
+    TOKEN,
+    FormText,
+    catalogue_of,
+    forget,
+    limit_imports,
+    need_own_origin,
+    own_origin,
+    read_json,
+    remember,
+    services_of,
+    uses_store,
+)
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.i18n.texts import Texts
-from teaser.app.pages.cards import card_views, plain_card
-from teaser.app.pages.context import PageContext, act_and_show, page_context_of
+from teaser.app.pages.cards import card_views, plain_card, profile_view
 from teaser.app.pages.describe import (
     MAX_LISTED,
     Clock,
@@ -26,8 +35,14 @@ from teaser.app.pages.describe import (
     feed_label,
     filter_wishes,
 )
-from teaser.app.pages.profile import profile_view
-from teaser.app.pages.render import ensure_person, render, visitor_of
+from teaser.app.pages.render import (
+    PageContext,
+    act_and_show,
+    ensure_person,
+    page_context_of,
+    render,
+    visitor_of,
+)
 from teaser.app.serving.catalogue import Catalogue
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import (

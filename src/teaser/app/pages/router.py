@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from teaser.app.pages import about, act, home, item, mydata, say, search
+from teaser.app.pages import about, home, item, mydata, say, search
 
 router = APIRouter(include_in_schema=False)
-for pages in (act, home, item, search, say, mydata, about):
+for pages in (home, item, search, say, mydata, about):
     router.include_router(pages.router)

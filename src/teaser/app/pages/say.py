@@ -10,17 +10,21 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.actions import decide
-from teaser.app.cookies import TOKEN, remember
-from teaser.app.dependencies import catalogue_of, services_of, uses_store
-from teaser.app.forms import need_own_origin, valid_text
+from teaser.app.http import (
+    TOKEN,
+    catalogue_of,
+    need_own_origin,
+    remember,
+    services_of,
+    uses_store,
+    valid_text,
+)
 from teaser.app.i18n.error_messages import error_message
-from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.pages.cards import plain_card
-from teaser.app.pages.context import PageContext, page_context_of
 from teaser.app.pages.describe import NEW, compare_lists, describe_wish
-from teaser.app.pages.filters import N_CARDS, choices
-from teaser.app.pages.render import ensure_person, visitor_of
-from teaser.app.serving.catalogue import Catalogue, cached_per_catalogue, read_words
+from teaser.app.pages.home import say_example
+from teaser.app.pages.render import N_CARDS, PageContext, ensure_person, page_context_of, visitor_of
+from teaser.app.serving.catalogue import Catalogue, read_words
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
 from teaser.app.wishes import MAX_WISHES, event_of
@@ -193,20 +197,6 @@ def preview(wishes: Sequence[Wish], context: PageContext) -> Preview:
     else:
         words = texts("The first ones stay as they are.")
     return Preview(words, firsts)
-
-
-@cached_per_catalogue(len(LANGUAGES))
-def say_example(catalogue: Catalogue, texts: Texts) -> str:
-    """Return an example of a request, with tags that the catalogue has."""
-    declared = [tags for tags in choices(catalogue).values() if len(tags) > 1]
-    named = sorted(declared, key=lambda tags: any(tag.is_bare for tag in tags))[:2]
-    if len(named) < 2:
-        return ""
-    first, second = (catalogue.features[tags[0].feature][0] for tags in named)
-    one, other = texts.tag(second).lower(), texts.tag(first).lower()
-    if catalogue.dates is None:
-        return texts("such as: more {one}, no {other}", one=one, other=other)
-    return texts("such as: more {one}, no {other}, this weekend", one=one, other=other)
 
 
 def _decide(

@@ -9,12 +9,14 @@ from teaser.app.monitoring import measured
 from teaser.app.pages.cards import (
     AnyRow,
     BoostRow,
+    TagRow,
     ViewedRow,
     boost_row,
+    joint_names,
     plain_card,
     reason_row,
+    tag_row,
 )
-from teaser.app.pages.profile import TagRow, joint_names, tag_row
 from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.matrix import ItemId
 from teaser.explain import Difference, Explanation, Reason

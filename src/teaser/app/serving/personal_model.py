@@ -24,9 +24,9 @@ from teaser.app.state import State
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError, SearchTimeoutError
+from teaser.model.scores import Scored
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
-from teaser.model.user_state import Scored
 from teaser.profile import PressesLike, Profile, Steering, place_presses
 from teaser.recommend import Recommendations
 from teaser.steer import Lift, smallest_presses
@@ -88,7 +88,9 @@ class PersonalModel:
     @measured("model")
     def learned(self) -> Profile:
         """The profile without the presses."""
-        return self.catalogue.model.profile(self.history, about=self.about, steering=self.steering)
+        return self.catalogue.model.profile(
+            self.history, about=self.about or None, steering=self.steering
+        )
 
     @property
     def is_new(self) -> bool:
@@ -157,15 +159,11 @@ class PersonalModel:
         if self.is_by_date:
             order = by_date(self.catalogue, self.catalogue.today)
             return (order if mask is None else order[mask[order]])[:k]
-        items = self.catalogue.model.items_
-        return spread(
-            self.catalogue.model,
-            self.scores,
-            variety=self.state.variety,
-            k=k,
-            seen=[items.index_of(i) for i in self.history],
-            allowed=mask,
-        )
+        model, variety = self.catalogue.model, self.state.variety
+        seen = [model.items_.index_of(i) for i in self.history]
+        if not variety:
+            return model.rank_items(self.scores, k=k, seen=seen, allowed=mask)
+        return spread(model, self.scores, variety=variety, k=k, seen=seen, allowed=mask)
 
     @measured("model")
     def recommend(

@@ -18,9 +18,9 @@ from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import About, ManyAbout, UserRows
 from teaser.model.filters import Placed, Unknown
+from teaser.model.scores import Scored, UserState, UserStates
 from teaser.model.tables import History, ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
-from teaser.model.user_state import Scored, UserState, UserStates
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 from teaser.recommend import Recommendation, Recommendations
 

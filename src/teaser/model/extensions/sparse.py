@@ -17,14 +17,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.matrix import pack, saved_parts
-from teaser.model._arrays import Matrix, blocks, kernels_for, sparse_like, to_host
+from teaser.model._arrays import Matrix, blocks, sparse_like, to_host
 from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.parameters import Options, check_share
 
 Array = NDArray[Any]
 Encoder: TypeAlias = Any  # items x tags, a dense array or a csr one
-# From so many users on, histories are summed by one product, for so many tags at a time.
-_MANY_USERS, _TAGS = 32, 256
 # Entries are left out in at most _STAGES stages, of which the first keeps less than _FIRST. All
 # but the last are solved to a tolerance that is _LOOSER times as large.
 _STAGES = 4
@@ -235,44 +233,6 @@ class SupportEquation:
             return self.encoder(x)
         D, indptr = self.system.D, np.asarray(self.kept.indptr, like=x)
         return type(D)((x, self.columns, indptr), shape=self.kept.shape)
-
-
-def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
-    """Return p = sum_i x_i E_i over each history (users x tags), in double precision.
-
-    Items beyond the encoder's rows add nothing.
-
-    Parameters
-    ----------
-    rows
-        Histories with the strength x of each item (users x items).
-    """
-    n_learned, n_tags = encoder.shape
-    raw = np.zeros((rows.shape[0], n_tags))
-    if rows.shape[0] >= _MANY_USERS and not sp.issparse(encoder):
-        X = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
-        fast = kernels_for(X.nnz * n_tags)
-        if fast is not None:
-            fast.add_rows(X.indptr, X.indices, X.data, np.asarray(encoder), raw)
-            return raw
-        for first in range(0, n_tags, _TAGS):
-            some = slice(first, first + _TAGS)
-            raw[:, some] = X @ np.ascontiguousarray(encoder[:, some], dtype=np.float64)
-        return raw
-    # One user at a time: the same bits alone and in a batch.
-    for user in range(rows.shape[0]):
-        span = slice(rows.indptr[user], rows.indptr[user + 1])
-        is_known = rows.indices[span] < n_learned
-        some = encoder[rows.indices[span][is_known]]
-        x = rows.data[span][is_known].astype(np.float64)
-        if sp.issparse(encoder):
-            weights = some.data * np.repeat(x, np.diff(some.indptr))
-            raw[user] = np.bincount(some.indices, weights, minlength=n_tags)
-        elif (x == 1).all():
-            raw[user] = some.sum(axis=0, dtype=np.float64)
-        else:
-            raw[user] = (x[:, None] * some).sum(axis=0)
-    return raw
 
 
 def as_dense(encoder: Encoder) -> Array:

@@ -1,27 +1,431 @@
-"""ASGI middleware: every request is observed, checked by its head and bounded in its body."""
+"""Requests: services, cookies, forms, rate limits, and the middleware that checks each of them."""
 
 import asyncio
+import hashlib
+import ipaddress
+import json
 import logging
+import math
 import os
 import re
+import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, MutableMapping
 from contextlib import suppress
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from functools import lru_cache, partial, wraps
+from threading import Lock
+from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar
+from urllib.parse import urlsplit
 
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from fastapi import HTTPException, Request, Response
+from itsdangerous import Signer
+from pydantic import AfterValidator
+from starlette.requests import ClientDisconnect
 
-from teaser.app.cookies import TOKEN, is_signed, new_token, read_cookies, remember
-from teaser.app.forms import need_own_origin, refuse_other_sites
-from teaser.app.limits import Refused, address_of, is_among, too_many
+from teaser.app.brand import Brand
+from teaser.app.database import StoreThreads
+from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, RequestRecord, Traces, begin_request, log_request
+from teaser.app.serving.catalogue import Catalogue
 from teaser.app.settings import Settings, is_loopback
-from teaser.errors import StoreError
+from teaser.app.store import Store, id_of
+from teaser.errors import ForeignOriginError, ParameterError, StoreError
 
-if TYPE_CHECKING:
-    from teaser.app.dependencies import Services
+# Imports a minute of one person, and from one address.
+IMPORTS = 6
+_MAX_BUCKETS = 20_000
+_LOOPBACK = ("127.0.0.0/8", "::1")
+
+
+class Refused(NamedTuple):
+    """Why a request is refused: status, code, message, further headers of the answer."""
+
+    status: int
+    code: str
+    message: str
+    headers: Mapping[str, str] = {}
+
+
+def too_many(seconds: int) -> Refused:
+    """Return the refusal of a request that comes too soon."""
+    message = f"Too many requests. Wait {seconds} second{'s' * (seconds != 1)}."
+    return Refused(429, "too_many_requests", message, {"Retry-After": str(seconds)})
+
+
+class RateLimit:
+    """A token bucket for every address or key, refilled steadily; in the memory of this process.
+
+    With several workers each has its own buckets, so a client may get a multiple of the limit.
+    IPv6 addresses are limited by their first 64 bits, because one client usually has them all.
+
+    Parameters
+    ----------
+    per_minute
+        The capacity of a bucket and what flows into it in a minute; 0 for no limit.
+    """
+
+    def __init__(self, per_minute: int) -> None:
+        self.per_minute = per_minute
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def take(self, name: str, n: int = 1) -> int:
+        """Take requests from a bucket; return 0, or the whole seconds until there are enough.
+
+        A negative number puts requests back.
+        """
+        if not self.per_minute:
+            return 0
+        now, name = time.monotonic(), _network_name(name)
+        with self._lock:
+            level, last = self._buckets.pop(name, (float(self.per_minute), now))
+            level = min(self.per_minute, level + (now - last) * self.per_minute / 60)
+            wait = max(0, math.ceil((n - level) * 60 / self.per_minute))
+            self._buckets[name] = (level if wait else min(self.per_minute, level - n), now)
+            if len(self._buckets) > _MAX_BUCKETS:
+                self._buckets.popitem(last=False)
+        return wait
+
+
+@dataclass(frozen=True)
+class RateLimits:
+    """The limits of one process; each method returns 0, or the seconds to wait."""
+
+    addresses: RateLimit
+    keys: RateLimit
+    imports: RateLimit = field(default_factory=lambda: RateLimit(IMPORTS))
+
+    def wait_of_address(self, address: str) -> int:
+        """Count a request for its address."""
+        return self.addresses.take(address)
+
+    def wait_of_key(self, key: str, address: str) -> int:
+        """Count a request for its key in place of its address.
+
+        Every request is counted for its address first, so those with a wrong key count there.
+        """
+        self.addresses.take(address, -1)
+        return self.keys.take(key)
+
+    def wait_of_import(self, *names: str) -> int:
+        """Count an import for a person and an address."""
+        return max(self.imports.take(name) for name in names)
+
+
+def address_of(scope: Mapping[str, Any]) -> str:
+    """Return the address of the client, as a trusted proxy says it."""
+    client = scope.get("client")
+    return str(client[0]) if client else "unknown"
+
+
+@lru_cache(maxsize=1_000)
+def is_among(address: str, names: str) -> bool:
+    """Return whether an address is named by a setting: addresses, networks, `loopback`, `all`."""
+    words = [name.strip() for name in names.split(",")]
+    if "all" in words or "*" in words:
+        return True
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped
+    for word in (*words, *(_LOOPBACK if "loopback" in words else ())):
+        try:
+            if parsed in ipaddress.ip_network(word, strict=False):
+                return True
+        except ValueError:
+            continue  # a word such as "key"
+    return False
+
+
+def _network_name(name: str) -> str:
+    try:
+        parsed = ipaddress.ip_address(name)
+    except ValueError:
+        return name
+    if parsed.version == 6 and parsed.ipv4_mapped is None:
+        return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+    return name
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Services:
+    """The services of one process, at `app.state.services`."""
+
+    settings: Settings
+    holder: ModelHolder
+    store: Store
+    threads: StoreThreads
+    limits: RateLimits
+
+
+def services_of(request: Request) -> Services:
+    """Return the services of the application that received a request."""
+    found: Services = request.app.state.services
+    return found
+
+
+def brand_of(request: Request) -> Brand:
+    """Return the name, colours and logo of the site, at `app.state.brand`."""
+    found: Brand = request.app.state.brand
+    return found
+
+
+def catalogue_of(request: Request) -> Catalogue:
+    """Return the present catalogue; a request uses one until it ends."""
+    return services_of(request).holder.current
+
+
+def store_of(request: Request) -> Store:
+    """Return the store without the persons of the site, who are identified by their cookie."""
+    return services_of(request).store.without_site
+
+
+def limit_imports(request: Request, person_id: str = "") -> None:
+    """Raise `HTTPException` 429 if a person of the API, or an address, imports too often."""
+    services = services_of(request)
+    if not services.settings.rate:
+        return
+    names = [person_id] if person_id else []
+    if not (person_id and services.settings.needs_keys):  # a program imports for many people
+        names.append(address_of(request.scope))
+    if seconds := services.limits.wait_of_import(*names):
+        refused = too_many(seconds)
+        raise HTTPException(429, refused.message, {"Retry-After": str(seconds)})
+
+
+def uses_store(route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Mark a route that uses the store: it runs in the store's own threads.
+
+    While the database hangs, the other routes then find threads, and this one ends in time. The
+    route must take `request`.
+    """
+
+    @wraps(route)
+    async def run(*args: P.args, **values: P.kwargs) -> T:
+        request: Any = values["request"]
+        return await services_of(request).threads.run(partial(route, *args, **values))
+
+    return run
+
+
+TOKEN = "teaser"  # noqa: S105 - the name of a cookie
+LANGUAGE = "teaser_language"
+THEME = "teaser_theme"
+SKIPPED = "teaser_skipped"
+LASTS = "teaser_lasts"
+_NAMES = (TOKEN, LANGUAGE, THEME, SKIPPED, LASTS)
+_PREFIX = "__Host-"
+_YEAR = 365 * 24 * 3600
+
+
+def cookie_name(name: str, settings: Settings) -> str:
+    """Return the name under which browsers keep a cookie of the site."""
+    return _PREFIX + name if settings.secure_cookies else name
+
+
+def read_cookies(given: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Return the site's cookies by their plain names.
+
+    Where cookies are secure, only names with the prefix count: any host of the domain can plant a
+    cookie without it, and read later what the visitor did.
+    """
+    found = {name: given.get(cookie_name(name, settings)) for name in _NAMES}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def remember(response: Response, settings: Settings, name: str, value: str) -> None:
+    """Set a cookie for a year, hidden from scripts and from requests of other sites."""
+    response.set_cookie(
+        cookie_name(name, settings),
+        value,
+        max_age=_YEAR,
+        httponly=True,
+        samesite="lax",
+        secure=settings.secure_cookies,
+    )
+
+
+def forget(response: Response, settings: Settings, name: str) -> None:
+    """Remove a cookie."""
+    # Browsers ignore a header about a cookie with the prefix that is not secure itself.
+    response.delete_cookie(
+        cookie_name(name, settings), secure=settings.secure_cookies, httponly=True, samesite="lax"
+    )
+
+
+def new_token(key: bytes) -> str:
+    """Return a new random token, signed with the key of the store."""
+    return _signer(key).sign(secrets.token_urlsafe(32)).decode()
+
+
+def is_signed(token: str, key: bytes) -> bool:
+    """Return whether a token was signed with the key of the store."""
+    return _signer(key).validate(token)
+
+
+def holder_of(
+    cookies: Mapping[str, str], store: Store, *, trusts_signature: bool = False
+) -> tuple[str | None, str | None]:
+    """Return the token in the site's cookies, and the id of the person who holds it.
+
+    Only a token that this server signed counts. Otherwise somebody could plant a token of their
+    choice in a browser and read the profile later. With `trusts_signature` the store is not asked
+    about it, so that the person may not be there.
+    """
+    token = cookies.get(TOKEN)
+    if not token or not is_signed(token, store.signing_key):
+        return None, None
+    return token, id_of(token) if trusts_signature else store.find_person(token)
+
+
+def _signer(key: bytes) -> Signer:
+    return Signer(key, salt="teaser.visitor", digest_method=hashlib.sha256)
+
+
+_PORTS = {"http": 80, "https": 443}
+_OTHER_SITES = ("cross-site", "same-site")
+# The most digits of a whole number: far more than those of any number that is asked for.
+_MOST_DIGITS = 40
+
+
+def valid_text(text: str) -> str:
+    r"""Return a text unchanged.
+
+    Raises
+    ------
+    ParameterError
+        If it has lone surrogates, which no answer, cookie or database can hold. JSON can bring
+        them as `\ud800`, and a form in parts by the charset that it names.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ParameterError("A text must be valid Unicode, without lone surrogates.") from None
+    return text
+
+
+FormText = Annotated[str, AfterValidator(valid_text)]
+
+
+def read_json(text: bytes | str) -> Any:
+    """Return what a JSON text says; each number in it is finite and has at most 40 digits.
+
+    Raises
+    ------
+    ParameterError
+        If the text is anything else, or is nested too deep.
+    """
+    try:
+        return json.loads(
+            text, parse_int=_whole_number, parse_float=_real_number, parse_constant=_real_number
+        )
+    except ParameterError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"It is not JSON: {error}.") from None
+
+
+def read_object(text: str, name: str) -> dict[str, Any]:
+    """Return a JSON object in a field of a form; `name` is that of the field.
+
+    Raises
+    ------
+    ParameterError
+        If the text is anything else.
+    """
+    try:
+        given = read_json(text)
+    except ParameterError as error:
+        raise ParameterError(f"{name} must be a JSON object. {error}") from None
+    if not isinstance(given, dict):
+        raise ParameterError(f"{name} must be a JSON object.")
+    valid_text(json.dumps(given, ensure_ascii=False))
+    return given
+
+
+def read_presses(text: str) -> dict[str, Any]:
+    """Return presses written as a JSON object, tag text -> steps; the steps are not checked.
+
+    Raises
+    ------
+    ParameterError
+        If the text is anything else.
+    """
+    return read_object(text, "presses")
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ParameterError(
+            f"A number in it has {len(digits):,} digits; at most {_MOST_DIGITS} are read."
+        )
+    return int(digits)
+
+
+def _real_number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ParameterError(f"A number in it is not finite: {text[:_MOST_DIGITS]}.")
+    return number
+
+
+def need_own_origin(request: Request) -> None:
+    """Raise `ForeignOriginError` unless the headers show that a page of this site sent the form."""
+    site = request.headers.get("sec-fetch-site")
+    source = request.headers.get("origin") or request.headers.get("referer")
+    is_own = _origin(source) == own_origin(request) if source else site == "same-origin"
+    if not is_own or site in _OTHER_SITES:
+        raise ForeignOriginError
+
+
+def refuse_other_sites(request: Request) -> None:
+    """Raise `ForeignOriginError` if the headers show that a page of another site sent a request.
+
+    Browsers send at least one of the two headers with what a page of another site asks for.
+    Programs send neither.
+    """
+    source = request.headers.get("origin")
+    is_foreign = source is not None and _origin(source) != own_origin(request)
+    if is_foreign or request.headers.get("sec-fetch-site") in _OTHER_SITES:
+        raise ForeignOriginError
+
+
+def own_origin(request: Request) -> str | None:
+    """Return the scheme, host and port under which a request reached this site.
+
+    The scheme is the one that a trusted proxy reports (`Settings.proxies`), and https where
+    cookies are secure (see `teaser.app.http`).
+    """
+    return _origin(f"{request.scope['scheme']}://{request.headers.get('host', '')}")
+
+
+def local_path(text: str) -> str:
+    """Return a path on this site unchanged, and `/` for anything else."""
+    is_local = text.startswith("/") and not text.startswith(("//", "/\\"))
+    return text if is_local and text.isprintable() else "/"
+
+
+@lru_cache(maxsize=100)
+def _origin(address: str) -> str | None:
+    """Return scheme, host and port of an address without a default port; None if it is invalid."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in _PORTS or not parts.hostname or "@" in parts.netloc:
+        return None
+    host = parts.hostname if port in (None, _PORTS[parts.scheme]) else f"{parts.hostname}:{port}"
+    return f"{parts.scheme}://{host}"
+
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -265,8 +669,11 @@ class Guard:
 
     async def _largest_body(self, request: Request) -> int:
         """Return the bytes of the largest body; a visitor without a signed cookie imports less."""
-        settings, largest = self.settings, self.settings.largest_body(request.scope["path"])
-        if request.scope["path"] != "/import":
+        settings, path = self.settings, request.scope["path"]
+        if not path.endswith("/import"):
+            return settings.max_body
+        largest = settings.largest_body(path)
+        if path != "/import":
             return largest
         token, store = read_cookies(request.cookies, settings).get(TOKEN), self.services.store
         if token and is_signed(token, await self.services.threads.run(lambda: store.signing_key)):

@@ -1,4 +1,4 @@
-"""Users as a model scores them: affinities, history, scores of items and their parts."""
+"""Scores of users: what they are made from, the parts that sum to them, the best items by them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from teaser import explain as why
 from teaser.errors import ParameterError
 from teaser.explain import PARTS, BoostName, Contributions
+from teaser.model._arrays import kernels_for
 from teaser.model.extensions.remainder import RemainderMatrix, viewed_parts, viewed_sum
+from teaser.model.extensions.sparse import Encoder
 from teaser.model.tables import ItemTable, TagTable
 from teaser.profile import Steering
 
 Array = NDArray[Any]
+# From so many users on, histories are summed by one product, for so many tags at a time.
+_MANY_USERS, _TAGS = 32, 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +148,44 @@ class ScoreParts:
         return np.asarray(shares[:, counts].sum(axis=1)), int(counts.sum())
 
 
+def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
+    """Return p = sum_i x_i E_i over each history (users x tags), in double precision.
+
+    Items beyond the encoder's rows add nothing.
+
+    Parameters
+    ----------
+    rows
+        Histories with the strength x of each item (users x items).
+    """
+    n_learned, n_tags = encoder.shape
+    raw = np.zeros((rows.shape[0], n_tags))
+    if rows.shape[0] >= _MANY_USERS and not sp.issparse(encoder):
+        X = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
+        fast = kernels_for(X.nnz * n_tags)
+        if fast is not None:
+            fast.add_rows(X.indptr, X.indices, X.data, np.asarray(encoder), raw)
+            return raw
+        for first in range(0, n_tags, _TAGS):
+            some = slice(first, first + _TAGS)
+            raw[:, some] = X @ np.ascontiguousarray(encoder[:, some], dtype=np.float64)
+        return raw
+    # One user at a time: the same bits alone and in a batch.
+    for user in range(rows.shape[0]):
+        span = slice(rows.indptr[user], rows.indptr[user + 1])
+        is_known = rows.indices[span] < n_learned
+        some = encoder[rows.indices[span][is_known]]
+        x = rows.data[span][is_known].astype(np.float64)
+        if sp.issparse(encoder):
+            weights = some.data * np.repeat(x, np.diff(some.indptr))
+            raw[user] = np.bincount(some.indices, weights, minlength=n_tags)
+        elif (x == 1).all():
+            raw[user] = some.sum(axis=0, dtype=np.float64)
+        else:
+            raw[user] = (x[:, None] * some).sum(axis=0)
+    return raw
+
+
 def item_contributions(
     table: TagTable,
     R: RemainderMatrix,
@@ -224,3 +266,95 @@ def check_steered(presses: Any, steering: Any, n_users: int) -> None:
         raise ParameterError("The presses of several users are a list, one mapping for each.")
     if len(presses) != n_users:
         raise ParameterError(f"There are {n_users} histories and {len(presses)} sets of presses.")
+
+
+# Items of which the largest score stands for all, to find the best faster.
+_GROUP = 8
+
+
+def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
+    """Return the positions of the k best items, best first.
+
+    Parameters
+    ----------
+    scores
+        Numbers; -inf where an item may not be returned.
+    exclude
+        Positions that may not be returned.
+    tie
+        Decides between equal scores, larger first; then the position does.
+    """
+    values = np.array(scores, dtype=np.float64)
+    values[exclude] = -np.inf
+    k = min(k, len(values))
+    bound = _lower_bound(values, k) if k else -np.inf
+    # Where fewer than k items may be returned, the bound is -inf, which the others reach too.
+    candidates = np.flatnonzero(values >= bound if bound > -np.inf else values > bound)
+    order = np.lexsort((candidates, -tie[candidates], -values[candidates]))
+    return candidates[order[:k]]
+
+
+def top_k_rows(
+    scores: Array, k: int, *, exclude: sp.csr_array | None, tie: Array, allowed: Array | None = None
+) -> Array:
+    """Return the k best items of every row, as `top_k` does for one; -1 fills up (users x k).
+
+    Parameters
+    ----------
+    scores
+        Users x items, finite.
+    exclude
+        Items that may not be returned (users x items), or None.
+    tie
+        Decides between equal scores, larger first; then the position does.
+    allowed
+        Which items may be returned, true or false for each; None for all.
+    """
+    values = np.array(scores, order="C")
+    if allowed is not None:
+        values[:, ~allowed] = -np.inf
+    if exclude is not None:
+        user = np.repeat(np.arange(exclude.shape[0]), np.diff(exclude.indptr))
+        values[user, exclude.indices] = -np.inf
+    n_items = values.shape[1]
+    out = np.full((len(values), k), -1, dtype=np.int64)
+    width = min(k, n_items)
+    if width == 0 or len(values) == 0:
+        return out
+    # Linear in the number of items; only those that reach the bound are sorted.
+    user, item = np.nonzero((values >= _lower_bounds(values, width)) & (values > -np.inf))
+    # lexsort decides by its last key first: user, score, then tie, then position.
+    order = np.lexsort((item, -tie[item], -values[user, item], user))
+    user, item = user[order], item[order]
+    place = np.arange(len(user)) - np.searchsorted(user, user)
+    first = place < width
+    out[user[first], place[first]] = item[first]
+    return out
+
+
+def _lower_bounds(values: Array, k: int) -> Array:
+    """Return for each row a number that its k largest values reach, and few others (rows x 1).
+
+    Of the maxima of groups of items, the k-th largest is at most the k-th largest value.
+    """
+    n_items = values.shape[1]
+    n_groups = n_items // _GROUP
+    groups = values
+    if n_groups >= 4 * k:
+        groups = values[:, : n_groups * _GROUP].reshape(len(values), _GROUP, n_groups).max(axis=1)
+    last = groups.shape[1] - k
+    return np.asarray(np.partition(groups, last, axis=1)[:, last : last + 1])
+
+
+def _lower_bound(values: Array, k: int) -> float:
+    """Return a number that the k largest values reach, and few others.
+
+    Each of the k largest block maxima is a value of its own, so that the k-th largest of them is
+    at most the k-th largest value. It takes one pass over the values.
+    """
+    blocks = 64 * k
+    if len(values) < 8 * blocks:
+        return float(np.partition(values, len(values) - k)[len(values) - k])
+    length = len(values) // blocks
+    highest = values[: length * blocks].reshape(blocks, length).max(axis=1)
+    return float(np.partition(highest, blocks - k)[blocks - k])
