@@ -74,6 +74,7 @@ def drive(server: Server, tags: list[str], *, people: int, pause: float, seconds
 
     def person(number: int) -> None:
         rng = np.random.default_rng(number)
+        time.sleep(pause * 2 * rng.random())  # people do not come all at once
         connection = http.client.HTTPConnection(HOST, server.port, timeout=60)
         connection.request("GET", "/")
         answer = connection.getresponse()

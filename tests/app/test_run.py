@@ -111,7 +111,7 @@ def test_what_is_wrong_is_said_before_it_starts(tmp_path: Path, model_folder: Pa
         ):
             command = [sys.executable, "-m", "teaser", "serve", str(folder), "--port", given]
             done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-            assert done.returncode == 1
+            assert done.returncode == 2
             assert said in " ".join(done.stderr.split())
             assert "Traceback" not in done.stderr
 

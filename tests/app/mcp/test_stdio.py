@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,8 @@ import pytest
 from app.mcp.conftest import found, refused, with_client
 from mcp.client.stdio import StdioServerParameters
 
-from teaser.app.mcp import stdio
 from teaser.app.mcp.stdio import own_database, own_person
 from teaser.app.mcp.tools import ME
-from teaser.app.settings import Settings
 from teaser.app.store import Store
 from teaser.errors import UnknownPersonError
 
@@ -129,32 +126,6 @@ def test_it_ends_at_a_signal(command: list[str], environment: dict[str, str]) ->
     assert process.wait(60) == -signal.SIGTERM
     process.stdin.close()
     process.stdout.close()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("is_swallowed", [False, True])
-def test_a_signal_ends_it_while_it_loads_too(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_swallowed: bool
-) -> None:
-    cleaned = []
-
-    def load(*_: Any, **__: Any) -> None:
-        try:
-            with suppress(SystemExit) if is_swallowed else nullcontext():
-                signal.raise_signal(number)
-        finally:
-            cleaned.append(True)
-
-    monkeypatch.setattr(stdio, "ModelHolder", load)
-    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        with pytest.raises(SystemExit) as ended:
-            stdio.serve_stdio(Settings(model=model_folder), stores=False)
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-    assert ended.value.code == 128 + number
-    assert cleaned
 
 
 def test_each_folder_of_a_model_has_a_database_of_its_own(tmp_path: Path) -> None:
