@@ -18,10 +18,10 @@ from served import Running
 from sqlalchemy import Connection, create_engine, text
 
 from teaser import Category, Dataset, Teaser
+from teaser.app.catalogue import Catalogue
 from teaser.app.http import Services
 from teaser.app.models import ModelHolder, folder_stamp
 from teaser.app.server import create_app
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.settings import Settings
 from teaser.app.state import Event, State
 from teaser.app.store import Store

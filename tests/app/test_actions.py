@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.actions import act, decide, effective_presses
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import tag_row
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import (
     Draft,
     Event,

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Teaser
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import TagRow, ViewedRow
 from teaser.app.pages.steps import waterfall
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State
 from teaser.explain import ViewedReason
 from teaser.profile import Steering

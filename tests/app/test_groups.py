@@ -17,8 +17,7 @@ from app.conftest import API, DISCOVERED, TestClient, error_of, new_person
 
 from teaser import Dataset, Tag, Teaser
 from teaser.app.actions import decide
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.state import Event, State, state_of
 from teaser.data import demo
 from teaser.extensions import Remainder, Weights

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from teaser import Dataset, Teaser
 from teaser.app.actions import act, decide
-from teaser.app.serving.catalogue import Catalogue
+from teaser.app.catalogue import Catalogue
 from teaser.app.state import Event, ListFilter, State, check, state_after
 from teaser.app.store import Store
 from teaser.app.wishes import MAX_WISHES, event_of

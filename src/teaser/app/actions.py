@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from teaser.app.serving.catalogue import Catalogue, read_filters, read_tags
-from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.app.catalogue import Catalogue, PersonalModel, read_about, read_filters, read_tags
 from teaser.app.state import (
     Event,
     State,

@@ -25,10 +25,10 @@ from pydantic import AfterValidator
 from starlette.requests import ClientDisconnect
 
 from teaser.app.brand import Brand
+from teaser.app.catalogue import Catalogue
 from teaser.app.database import StoreThreads
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, RequestRecord, Traces, begin_request, log_request
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.settings import Settings, is_loopback
 from teaser.app.store import Store, id_of
 from teaser.errors import ForeignOriginError, ParameterError, StoreError

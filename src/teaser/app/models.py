@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from teaser import artifact
-from teaser.app.serving.catalogue import Catalogue
+from teaser.app.catalogue import Catalogue
 from teaser.app.settings import Settings
 from teaser.errors import ArtifactError, TeaserError
 from teaser.model import Teaser, load

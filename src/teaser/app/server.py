@@ -36,7 +36,7 @@ from teaser.app.mcp.mount import add_assistants, assistants_running
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, Traces
 from teaser.app.pages.router import router as pages_router
-from teaser.app.serving.catalogue import check_words
+from teaser.app.search import check_words
 from teaser.app.settings import Settings
 from teaser.app.store import Store
 from teaser.errors import StoreError

@@ -6,8 +6,7 @@ from datetime import date, datetime, tzinfo
 from itertools import islice
 from typing import Any
 
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.state import MAX_PRESS_TAGS, Event, ListFilter, State, ending
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ContradictionError, ParameterError, WishLimitError

@@ -12,7 +12,7 @@ import pytest
 from app.conftest import API, TestClient, error_of, new_person, services_of
 
 from teaser import Category, Dataset, Teaser, load
-from teaser.app.serving.catalogue import Catalogue, by_date
+from teaser.app.catalogue import Catalogue, by_date
 
 GHENT = {"tag": "town=Ghent", "steps": 2}
 NO_FILTERS = {"only": [], "without": [], "at_most": {}, "at_least": {}, "when": ""}

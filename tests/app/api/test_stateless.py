@@ -12,7 +12,7 @@ from app.conftest import API, TestClient, error_of, new_person
 from conftest import RULES, small_tables
 
 from teaser import Dataset, Steering, Tag, Teaser
-from teaser.app.serving import personal_model
+from teaser.app import catalogue as serving
 from teaser.explain import Reason
 from teaser.steer import quick_picks, say, smallest_presses, statements, tag_examples, vary_item
 from teaser.words.interpreter import LONGEST
@@ -358,7 +358,7 @@ class TestLift:
 
     def test_a_search_says_that_it_is_not_finished(self, client: TestClient, model: Teaser) -> None:
         last = model.recommend(HISTORY, k=13)[-1].item_id
-        with personal_model._searching:  # as while another search is under way
+        with serving._searching:  # as while another search is under way
             found = post(client, "lift", history=HISTORY, item_id=last)
         assert found == {"lift": None, "finished": False}
         assert post(client, "lift", history=HISTORY, item_id=last)["finished"]

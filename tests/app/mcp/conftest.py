@@ -14,10 +14,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
 from teaser import Teaser
+from teaser.app.catalogue import Catalogue
 from teaser.app.database import StoreThreads
 from teaser.app.mcp.server import build_server
 from teaser.app.mcp.tools import People, Source
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.settings import Settings
 from teaser.app.store import Store
 

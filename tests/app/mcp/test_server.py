@@ -16,10 +16,10 @@ from mcp.shared.uri_template import UriTemplate
 from mcp_types import ResourceTemplateReference
 
 from teaser._version import __version__
+from teaser.app.catalogue import Catalogue
 from teaser.app.mcp.resources import PAGE, RESOURCES
 from teaser.app.mcp.server import build_server
 from teaser.app.mcp.tools import TOOLS, People, Source
-from teaser.app.serving.catalogue import Catalogue
 
 FIELDS = sorted({name for tool in TOOLS for name in tool.arguments.model_fields})
 # What a field may hold: names that the model has, names that it lacks, and any JSON.

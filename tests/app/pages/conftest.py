@@ -3,8 +3,7 @@
 import pytest
 
 from teaser import Teaser
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.state import State
 
 

@@ -8,9 +8,9 @@ import pytest
 from app.conftest import TestClient
 
 from teaser import Teaser
+from teaser.app.catalogue import Catalogue
 from teaser.app.i18n.texts import LANGUAGES, texts_in
 from teaser.app.pages.about import promoted_names, share_rows
-from teaser.app.serving.catalogue import Catalogue
 from teaser.model import load
 from teaser.transparency import Transparency
 

@@ -9,6 +9,7 @@ import pytest
 from app.pages.conftest import personal_of
 
 from teaser import Category, Dataset, ListOf, Tag, Teaser, Year
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
     BoostRow,
@@ -19,8 +20,6 @@ from teaser.app.pages.cards import (
     fact_line,
     telling_tags,
 )
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State
 from teaser.explain import BoostReason, Reason
 from teaser.extensions import LearnedDecoder

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Teaser
+from teaser.app.catalogue import Catalogue
 from teaser.app.i18n.texts import LANGUAGES, texts_in
 from teaser.app.pages.describe import (
     NEW,
@@ -27,7 +28,6 @@ from teaser.app.pages.describe import (
     without_wish,
 )
 from teaser.app.pages.render import PageContext, Visitor
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.state import Ending, Event, Feed, ListFilter, State, ending, read_time, state_of
 from teaser.words.wishes import BARE, MOST_STEPS, NAMES, SLIGHT, Wish
 

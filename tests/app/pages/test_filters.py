@@ -10,8 +10,8 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from teaser import Category, Dataset, Tag, Teaser
+from teaser.app.catalogue import Catalogue
 from teaser.app.pages.home import MAX_CARDS, Filters, choices, reading_order
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.state import ListFilter
 from teaser.data.rules import Rules
 

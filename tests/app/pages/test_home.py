@@ -10,11 +10,10 @@ import pytest
 from app.conftest import TestClient, services_of
 
 from teaser import Tag, Teaser
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages import home as pages
 from teaser.app.pages.home import about_view, balance_view
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State
 from teaser.app.store import StoredEvent
 from teaser.explain import Reason

@@ -16,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Category, Dataset, Tag, Teaser
+from teaser.app import catalogue as serving
 from teaser.app.actions import decide
+from teaser.app.catalogue import Catalogue
 from teaser.app.http import TOKEN
 from teaser.app.pages.home import choices
 from teaser.app.pages.item import (
@@ -25,8 +27,6 @@ from teaser.app.pages.item import (
     tag_choices,
     variation_view,
 )
-from teaser.app.serving import personal_model
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.state import Event, State, state_after
 from teaser.data.rules import Rules
 from teaser.errors import ParameterError, UnknownTagError
@@ -117,7 +117,7 @@ class TestLift:
 
     def test_says_when_the_search_takes_too_long(self, visitor: TestClient, model: Teaser) -> None:
         item = model.recommend(["i1"], {"type=film": -1}, k=39)[-1].item_id
-        with personal_model._searching:  # as while another search is under way
+        with serving._searching:  # as while another search is under way
             assert "were found quickly" in visitor.get(f"/lift/{item}").text
         assert "were found quickly" not in visitor.get(f"/lift/{item}").text
 

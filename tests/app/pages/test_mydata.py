@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Teaser
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.http import TOKEN
 from teaser.app.pages.mydata import free_name
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import Feed, ListFilter, State, feed_name
 
 OWN = {"origin": "http://testserver"}

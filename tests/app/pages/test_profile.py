@@ -8,6 +8,7 @@ import pytest
 from app.pages.conftest import personal_of
 
 from teaser import Category, Dataset, Tag, Teaser
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.models import ModelHolder
 from teaser.app.pages.cards import (
@@ -20,8 +21,6 @@ from teaser.app.pages.cards import (
     profile_view,
     tag_label,
 )
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.settings import Settings
 from teaser.app.state import State
 

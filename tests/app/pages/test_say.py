@@ -9,9 +9,9 @@ from app.conftest import TestClient, services_of
 from app.pages.test_feeds import dated, feeds_of, state_of
 from app.pages.test_home import do, listed, notice, text_of, visitor
 
+from teaser.app.catalogue import Catalogue
 from teaser.app.i18n.texts import LANGUAGES, texts_in
 from teaser.app.pages.home import say_example
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.wishes import MAX_WISHES
 
 __all__ = ["dated", "visitor"]

@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Teaser
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import BoostRow, TagRow, ViewedRow
 from teaser.app.pages.steps import DifferenceFall, difference_fall, waterfall
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import State
 from teaser.steps import MAX_VIEWED
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.app.api import requests, responses
+from teaser.app.catalogue import Catalogue, PersonalModel, by_date, find_lift, read_about
 from teaser.app.monitoring import measured
-from teaser.app.serving.catalogue import Catalogue, by_date
-from teaser.app.serving.personal_model import PersonalModel, find_lift, read_about
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import (

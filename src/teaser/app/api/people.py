@@ -10,6 +10,7 @@ from teaser.app.api import requests, responses
 from teaser.app.api.auth import check_reader
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.responses import Person
+from teaser.app.catalogue import PersonalModel
 from teaser.app.http import (
     catalogue_of,
     limit_imports,
@@ -17,7 +18,6 @@ from teaser.app.http import (
     store_of,
     uses_store,
 )
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import Event, State, ending, parts_of
 from teaser.app.store import Decided
 from teaser.app.wishes import event_of

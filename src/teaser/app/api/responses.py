@@ -11,14 +11,8 @@ from typing_extensions import TypeAliasType
 
 from teaser import explain, profile, recommend, steer
 from teaser.app.api.requests import ProfileOptions
-from teaser.app.serving.catalogue import (
-    Catalogue,
-    FoundGroup,
-    NameMatches,
-    unknown_columns,
-    unknown_tags,
-)
-from teaser.app.serving.personal_model import known_presses
+from teaser.app.catalogue import Catalogue, known_presses, unknown_columns, unknown_tags
+from teaser.app.search import FoundGroup, NameMatches
 from teaser.app.state import Feed as StoredFeed
 from teaser.app.state import Kind, Order, State
 from teaser.app.store import Store, StoredEvent

@@ -8,7 +8,7 @@ from teaser.app.api import requests, responses
 from teaser.app.api.model_input import ModelInput
 from teaser.app.http import catalogue_of, services_of
 from teaser.app.i18n.texts import choose_language, texts_in
-from teaser.app.serving.catalogue import find_group, find_names, read_words
+from teaser.app.search import find_group, find_names, read_words
 from teaser.steer import say, statements, undo_presses
 from teaser.steer.similarity import similar as similar_items
 

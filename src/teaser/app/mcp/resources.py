@@ -10,8 +10,8 @@ from mcp.shared.uri_template import UriTemplate
 
 from teaser.app.api import responses
 from teaser.app.api.requests import MAX_NAME
+from teaser.app.catalogue import Catalogue
 from teaser.app.mcp.tools import Source
-from teaser.app.serving.catalogue import Catalogue
 from teaser.errors import ParameterError, UnknownFeatureError, closest_names
 
 JSON = "application/json"

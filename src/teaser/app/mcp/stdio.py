@@ -11,11 +11,11 @@ import anyio
 from mcp.server.stdio import stdio_server
 from platformdirs import user_data_path
 
+from teaser.app.catalogue import Catalogue
 from teaser.app.database import StoreThreads
 from teaser.app.mcp.server import build_server
 from teaser.app.mcp.tools import People, Source
 from teaser.app.models import ModelHolder
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.settings import Settings
 from teaser.app.store import Store
 

@@ -19,14 +19,14 @@ from teaser.app.api import requests, responses, validation
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.requests import Conditions, Ids, ItemChoice, K, NewPress, NewView, StrictSchema
 from teaser.app.api.responses import Person
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.database import StoreThreads
 from teaser.app.errors import sentence_of
 from teaser.app.i18n.texts import texts_in
 from teaser.app.mcp import sentences
 from teaser.app.monitoring import current_request
 from teaser.app.pages.describe import describe_wish
-from teaser.app.serving.catalogue import Catalogue, find_names, read_words
-from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.search import find_names, read_words
 from teaser.app.settings import Settings
 from teaser.app.state import Event, State, ending, state_after
 from teaser.app.store import Store

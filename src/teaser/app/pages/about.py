@@ -6,10 +6,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from teaser.app.catalogue import Catalogue
 from teaser.app.http import catalogue_of, services_of, uses_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.render import page_context_of, render, visitor_of
-from teaser.app.serving.catalogue import Catalogue
 from teaser.data.tags import DISCOVERED, Tag
 from teaser.profile import GENERAL, POPULARITY
 from teaser.transparency import DataSources, FeatureSource, Transparency

@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue
 from teaser.app.i18n.texts import LANGUAGES, Texts
-from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.explain import BoostName, Reason, ViewedReason

@@ -10,9 +10,9 @@ from typing import Any, Self
 from babel.dates import format_date
 from markupsafe import Markup, escape
 
+from teaser.app.catalogue import Catalogue
 from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.pages.cards import tag_label
-from teaser.app.serving.catalogue import Catalogue
 from teaser.app.state import AS_FITTED, MAIN, Ending, Event, ListFilter, State, parts_of, read_time
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag

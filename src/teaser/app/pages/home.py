@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from starlette.datastructures import QueryParams
 
 from teaser.app import actions
+from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue
 from teaser.app.http import (
     LANGUAGE,
     LASTS,
@@ -57,8 +58,6 @@ from teaser.app.pages.render import (
     render_part,
     visitor_of,
 )
-from teaser.app.serving.catalogue import Card, Catalogue, cached_per_catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import MAX_FEEDS, Event, ListFilter, ending, read_time
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag

@@ -11,14 +11,14 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel
 
 from teaser.app.actions import decide
+from teaser.app.catalogue import Card, PersonalModel, find_lift
 from teaser.app.http import FormText, catalogue_of, need_own_origin, uses_store
 from teaser.app.pages.cards import CardView, fact_line, plain_card, tag_label, tag_row
 from teaser.app.pages.describe import ending_presses, hidden_rows
 from teaser.app.pages.home import MAX_CARDS, Filters, choices
 from teaser.app.pages.render import N_CARDS, PageContext, act_and_show, page_context_of, path_part
 from teaser.app.pages.steps import difference_fall, waterfall
-from teaser.app.serving.catalogue import Card, FoundGroup, find_group
-from teaser.app.serving.personal_model import PersonalModel, find_lift
+from teaser.app.search import FoundGroup, find_group
 from teaser.app.state import Event, parts_of, state_after
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag

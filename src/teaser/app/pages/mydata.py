@@ -10,6 +10,7 @@ from starlette.datastructures import UploadFile
 from teaser.app.actions import decide
 from teaser.app.api.requests import GivenExport
 from teaser.app.api.responses import Person, export_of
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.http import (
     TOKEN,
     FormText,
@@ -43,8 +44,6 @@ from teaser.app.pages.render import (
     render,
     visitor_of,
 )
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import (
     AS_FITTED,
     MAIN,

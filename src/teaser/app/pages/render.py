@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from teaser._version import __version__
 from teaser.app.actions import LIMIT, TAGS_OFF, act, decide
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.http import (
     LANGUAGE,
     LASTS,
@@ -39,8 +40,6 @@ from teaser.app.pages.describe import (
     describe_action,
     describe_effect,
 )
-from teaser.app.serving.catalogue import Catalogue
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.app.state import Event, State
 from teaser.data.tags import Tag
 from teaser.errors import TeaserError
@@ -193,12 +192,6 @@ def environment() -> Environment:
     found.filters.update(path_part=path_part, compact=_compact, colour=_colour, tag_label=_label)
     found.globals.update(parts=found.get_template("parts.html").module)
     return found
-
-
-def compile_templates() -> None:
-    """Compile all templates, so that no visitor waits for it."""
-    for name in environment().list_templates():
-        environment().get_template(name)
 
 
 def _compact(value: Any) -> str:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.actions import decide
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.http import (
     TOKEN,
     catalogue_of,
@@ -24,8 +25,7 @@ from teaser.app.pages.cards import plain_card
 from teaser.app.pages.describe import NEW, compare_lists, describe_wish
 from teaser.app.pages.home import say_example
 from teaser.app.pages.render import N_CARDS, PageContext, ensure_person, page_context_of, visitor_of
-from teaser.app.serving.catalogue import Catalogue, read_words
-from teaser.app.serving.personal_model import PersonalModel
+from teaser.app.search import read_words
 from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
 from teaser.app.wishes import MAX_WISHES, event_of
 from teaser.errors import TeaserError, WishLimitError

@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse, Response
 from teaser.app.http import catalogue_of, uses_store
 from teaser.app.pages.cards import feature_rows, plain_card, tag_row
 from teaser.app.pages.render import page_context_of, render_part, visitor_of
-from teaser.app.serving.catalogue import find_names
+from teaser.app.search import find_names
 from teaser.errors import UnknownFeatureError
 from teaser.profile import POPULARITY
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from teaser.app.catalogue import PersonalModel
 from teaser.app.i18n.texts import Texts
 from teaser.app.monitoring import measured
 from teaser.app.pages.cards import (
@@ -17,7 +18,6 @@ from teaser.app.pages.cards import (
     reason_row,
     tag_row,
 )
-from teaser.app.serving.personal_model import PersonalModel
 from teaser.data.matrix import ItemId
 from teaser.explain import Difference, Explanation, Reason
 from teaser.profile import GENERAL

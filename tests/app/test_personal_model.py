@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from teaser import Tag, Teaser, load
-from teaser.app.serving.catalogue import Catalogue, by_date
-from teaser.app.serving.personal_model import PersonalModel, read_about
+from teaser.app.catalogue import Catalogue, PersonalModel, by_date, read_about
 from teaser.app.state import ListFilter, State
 from teaser.errors import ParameterError, UnknownTagError
 

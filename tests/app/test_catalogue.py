@@ -16,28 +16,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Category, Dataset, ListOf, Number, Rules, Tag, Teaser
-from teaser.app.i18n.texts import texts_in
-from teaser.app.models import ModelHolder
-from teaser.app.pages.cards import fact_line
-from teaser.app.serving.catalogue import (
+from teaser.app.catalogue import (
     Catalogue,
     by_date,
     cached_per_catalogue,
-    check_words,
     days_of,
-    find_group,
-    find_names,
     known_tags,
-    normalize,
     passing,
     places_of,
     read_filters,
     read_tags,
-    read_words,
     unknown_columns,
     unknown_tags,
-    vocabulary_of,
     without_tags,
+)
+from teaser.app.i18n.texts import texts_in
+from teaser.app.models import ModelHolder
+from teaser.app.pages.cards import fact_line
+from teaser.app.search import (
+    check_words,
+    find_group,
+    find_names,
+    normalize,
+    read_words,
+    vocabulary_of,
 )
 from teaser.app.settings import Settings
 from teaser.app.state import ListFilter

@@ -1,35 +1,47 @@
-"""The items of a fitted model as served: cards, tags by feature, filters, search, words."""
+"""The items of the served model, and the model applied to one person's state.
+
+Items and tags that the model does not have stay in a person's state and are ignored here.
+"""
 
 import base64
-import logging
 import math
-import unicodedata
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from functools import cached_property, lru_cache, wraps
+from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
-from teaser.app.settings import Settings
-from teaser.app.state import ListFilter
+from teaser.app.monitoring import measured
+from teaser.app.state import ListFilter, State
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import ParameterError, UnknownNameError, closest, shortened
-from teaser.model.extensions.groups import Group
+from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError, closest, shortened
 from teaser.model.filters import NOTHING_ASKED
+from teaser.model.scores import Scored
+from teaser.model.tables import History
+from teaser.model.tagged import TaggedModel
 from teaser.model.teaser import Teaser
-from teaser.profile import GENERAL, NOT_STATED, POPULARITY
+from teaser.profile import (
+    GENERAL,
+    NOT_STATED,
+    POPULARITY,
+    PressesLike,
+    Profile,
+    Steering,
+    place_presses,
+)
+from teaser.recommend import Recommendations
+from teaser.steer import Lift, smallest_presses
 from teaser.steer.quick_start import QuickStart
-from teaser.words.interpreter import find_interpreter, interpret
-from teaser.words.vocabulary import Translations, Vocabulary, read_synonyms
-from teaser.words.wishes import Period, Reading
+from teaser.steer.variety import spread
+from teaser.words.wishes import Period
 
 # What browsers show; of other types they would show a broken picture.
 _PICTURES = {f"image/{kind}" for kind in ("svg+xml", "png", "jpeg", "gif", "webp", "avif")}
@@ -487,205 +499,204 @@ def _known_bounds(catalogue: Catalogue, bounds: Mapping[str, float]) -> _Bounds:
 
 
 @dataclass(frozen=True)
-class NameMatches:
-    """Items and tags whose names match, as positions in the model, the best match first."""
+class PersonalModel:
+    """One person's state with the model of one catalogue."""
 
     catalogue: Catalogue
-    item_places: list[int]
-    tag_places: list[int]
+    state: State
 
-    def items(self, start: int, stop: int) -> list[ItemId]:
-        """Return the item ids of a slice of the matches."""
-        return [self.catalogue.model.items_[i] for i in self.item_places[start:stop]]
+    @cached_property
+    def history(self) -> list[ItemId] | dict[ItemId, float]:
+        """What the profile is made from: `viewed`, or nothing for a list without profile."""
+        return self.viewed if self.state.profiling else []
 
-    def tags(self, start: int, stop: int) -> list[Tag]:
-        """Return the tags of a slice of the matches."""
-        return [self.catalogue.model.tags_[j] for j in self.tag_places[start:stop]]
+    @cached_property
+    def viewed(self) -> list[ItemId] | dict[ItemId, float]:
+        """The viewed items that the model has, the latest last; by strength where one is not 1."""
+        items, strengths = self.catalogue.model.items_, self.state.strengths
+        places = ((i, items.find(i)) for i in self.state.history)
+        known = {items[place]: i for i, place in places if place is not None}
+        if not any(i in strengths for i in known.values()):
+            return list(known)
+        return {item: strengths.get(i, 1.0) for item, i in known.items()}
 
+    @cached_property
+    def presses(self) -> Mapping[Tag, int]:
+        """The presses on tags that the model has, by their names of today; none without profile."""
+        if not self.state.profiling:
+            return {}
+        return known_presses(self.catalogue, self.state.presses)
 
-def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
-    """Return the items and tags whose names contain every word.
+    @cached_property
+    def about(self) -> list[Tag]:
+        """The facts about the person that the model has; none without profile."""
+        if not self.state.profiling:
+            return []
+        index = self.catalogue.user_tag_index
+        parsed = [Tag.parse(text) for text in self.state.about] if index else []
+        return [tag for tag in parsed if tag in index]
 
-    Names that start with the words come first, then names in which a word starts with the first
-    of them. Ties are ordered by popularity (items) or by number of items (tags). Groups that the
-    system found follow all other tags: they are named by titles, which many words match. An item id
-    that is a number is found by the whole number only.
-    """
-    query = normalize(words)
-    if not query:
-        return NameMatches(catalogue, [], [])
-    return NameMatches(
-        catalogue,
-        _matches(_item_names(catalogue), query),
-        _matches(_tag_names(catalogue, texts), query),
-    )
+    @cached_property
+    def steering(self) -> Steering:
+        """The settings of the state that change scores; without profile there are none."""
+        return Steering(balance=self.state.balance) if self.state.profiling else Steering()
 
+    @cached_property
+    @measured("model")
+    def profile(self) -> Profile:
+        """The person's profile, presses included."""
+        if not self.presses:
+            return self.learned
+        return self.catalogue.model.pressed(self.learned, self.presses, self.steering.step)
 
-def normalize(text: str) -> str:
-    """Return a text as it is compared: no accents, no capitals, single spaces."""
-    if text.isascii():  # most names are: there is nothing to decompose
-        return " ".join(text.lower().split())
-    decomposed = unicodedata.normalize("NFKD", text)
-    letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    return " ".join(letters.casefold().split())
-
-
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A position, the normalized name that orders the matches, and the text that is searched.
-
-    `whole` is a further name, which is found only as a whole; `is_last` puts it after the others.
-    """
-
-    place: int
-    name: str
-    text: str
-    whole: str = ""
-    is_last: bool = False
-
-
-def _matches(names: Iterable[_Name], query: str) -> list[int]:
-    words = query.split()
-    found = [n for n in names if all(word in n.text for word in words) or n.whole == query]
-    found.sort(key=lambda name: (name.is_last, _rank(name.name, query, words[0])))
-    return [name.place for name in found]
-
-
-def _rank(name: str, query: str, word: str) -> int:
-    if name.startswith(query):
-        return 0
-    return 1 if f" {word}" in f" {name}" else 2
-
-
-@cached_per_catalogue(1)
-def _item_names(catalogue: Catalogue) -> list[_Name]:
-    """Return the names of all items, the most popular first."""
-    model = catalogue.model
-    order = np.argsort(-model.popularity_, kind="stable").tolist()
-    titles = [normalize(model.title(i) or "") for i in order]
-    ids = [normalize(str(model.items_[i])) for i in order]
-    return [
-        _Name(i, title, title, item_id)
-        if title and item_id.isdigit()
-        else _Name(i, title or item_id, f"{title} {item_id}")
-        for i, title, item_id in zip(order, titles, ids, strict=True)
-    ]
-
-
-@cached_per_catalogue(len(LANGUAGES))
-def _tag_names(catalogue: Catalogue, texts: Texts) -> list[_Name]:
-    """Return the names of all tags, translated and as in the data, the most common first."""
-    tags = catalogue.model.tags_
-    order = np.argsort(-catalogue.tag_sizes, kind="stable").tolist()
-    return [
-        _Name(
-            j,
-            normalize(texts.tag(tags[j])),
-            normalize(f"{texts.feature(tags[j].feature)} {texts.tag(tags[j])} {tags[j]}"),
-            is_last=tags[j].discovered,
+    @cached_property
+    @measured("model")
+    def learned(self) -> Profile:
+        """The profile without the presses."""
+        return self.catalogue.model.profile(
+            self.history, about=self.about or None, steering=self.steering
         )
-        for j in order
-    ]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing of the person is used, so that general appeal orders the list."""
+        return not (self.history or self.presses or self.about)
+
+    @property
+    def can_balance(self) -> bool:
+        """Whether the balance changes the list: viewed items count besides their tags."""
+        return self.catalogue.model.has_remainder and bool(self.history)
+
+    def affinity(self, tag: Tag) -> float:
+        """Return the affinity with a tag, general appeal included."""
+        return float(self.profile.values[self.catalogue.tag_index[tag]])
+
+    @cached_property
+    @measured("model")
+    def scores(self) -> NDArray[np.float64]:
+        """The score of every item, the boosts of the site included."""
+        return self.catalogue.placed.boosted(self.catalogue.model.scores(self.profile))
+
+    @property
+    def is_by_date(self) -> bool:
+        """Whether dates order the list: it is without profile, and the newest come first."""
+        chosen = not self.state.profiling and self.state.order == "newest"
+        return chosen and self.catalogue.dates is not None
+
+    @cached_property
+    def hidden(self) -> NDArray[np.bool_] | None:
+        """A mask of the items that are never shown, by themselves or by a tag; None if none is."""
+        places = places_of(self.catalogue, self.state.hidden)
+        by_tag = without_tags(self.catalogue, self.state.hidden_tags)
+        if not places and by_tag is None:
+            return None
+        items = self.catalogue.model.items_
+        mask = np.zeros(len(items), dtype=bool) if by_tag is None else ~by_tag
+        mask[places] = True
+        return mask
+
+    def is_hidden(self, item_id: ItemId) -> bool:
+        """Return whether an item is never shown, by itself or by one of its tags."""
+        place = self.catalogue.model.items_.find(item_id)
+        return place is not None and self.hidden is not None and bool(self.hidden[place])
+
+    def shown(
+        self, allowed: NDArray[np.bool_] | None = None, *, filtered: bool = True
+    ) -> NDArray[np.bool_]:
+        """Return a mask of the items that may be recommended: allowed and not hidden.
+
+        `filtered=False` leaves out the filters of the current feed.
+        """
+        items = self.catalogue.model.items_
+        mask = np.ones(len(items), dtype=bool) if allowed is None else allowed.copy()
+        own = passing(self.catalogue, self.state.filters) if filtered else None
+        if own is not None:
+            mask &= own
+        if self.hidden is not None:
+            mask &= ~self.hidden
+        return mask
+
+    @measured("model")
+    def rank(self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """Return the positions of the items that `recommend` returns."""
+        is_limited = self.hidden is not None or bool(self.state.filters)
+        mask = self.shown(allowed) if is_limited else allowed
+        if self.is_by_date:
+            order = by_date(self.catalogue, self.catalogue.today)
+            return (order if mask is None else order[mask[order]])[:k]
+        model, variety = self.catalogue.model, self.state.variety
+        seen = [model.items_.index_of(i) for i in self.history]
+        if not variety:
+            return model.rank_items(self.scores, k=k, seen=seen, allowed=mask)
+        return spread(model, self.scores, variety=variety, k=k, seen=seen, allowed=mask)
+
+    @measured("model")
+    def recommend(
+        self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
+    ) -> Recommendations:
+        """Return the list, with the variety of the state, among the items that may be shown."""
+        return self.entries(self.rank(k=k, allowed=allowed))
+
+    @measured("model")
+    def entries(self, places: NDArray[np.int64]) -> Recommendations:
+        """Return the items at some positions with match and reasons."""
+        return self.catalogue.model.entries(
+            places, self.profile, self.scores, placed=self.catalogue.placed
+        )
+
+    @cached_property
+    def scored(self) -> Scored:
+        """The scores, from which matches follow."""
+        return Scored(self.scores)
 
 
-@dataclass(frozen=True)
-class FoundGroup:
-    """A group that the system found from what people chose.
-
-    Attributes
-    ----------
-    group
-        Its tag, exemplars, and the declared tag that is over-represented in it.
-    members
-        Its items with how much each belongs to it, the most first; of equal ones the more popular.
-    aliases
-        Its earlier names, presses on which count for it too.
-    """
-
-    group: Group
-    members: tuple[tuple[ItemId, float], ...]
-    aliases: tuple[str, ...]
+def known_presses(catalogue: Catalogue, presses: Mapping[str, int]) -> dict[Tag, int]:
+    """Return net presses on tags that the model has, by their names of today."""
+    index, tags = catalogue.tag_index, catalogue.model.tags_
+    parsed = {Tag.parse(text): steps for text, steps in presses.items()}
+    known = {tag: steps for tag, steps in parsed.items() if tag in index}
+    return {tags[place]: steps for place, steps in place_presses(known, index).items() if steps}
 
 
-def find_group(catalogue: Catalogue, tag: Tag | str) -> FoundGroup:
-    """Return the group of a discovered tag, named as it is today or as it was.
+def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
+    """Return facts about a person, spelled as in the model; empty texts are dropped.
 
     Raises
     ------
-    UnknownTagError
-        If the model does not have the tag.
     ParameterError
-        If the tag is not a discovered one.
+        If the model was fitted without user features.
+    UnknownTagError
+        If the model does not have one of the tags.
     """
-    model = catalogue.model
-    known = model.tags_[resolve_tag(tag, catalogue.tag_index)]
-    if not known.discovered or model.groups_ is None:
+    given = [text for text in texts if text]
+    index = catalogue.user_tag_index
+    if given and not index:
         raise ParameterError(
-            f"{known} is not a group that the system found. Name a tag of the feature discovered."
+            f"This model was fitted without user features, so {given[0]} cannot be used. "
+            "Leave such facts out."
         )
-    groups = model.groups_
-    column = groups.members[:, [groups.tags.index(known)]].tocoo()
-    places, weights = column.coords[0], column.data
-    order = np.lexsort((places, -model.popularity_[places], -weights))
-    return FoundGroup(
-        groups.of(known),
-        tuple((groups.items[int(places[n])], float(weights[n])) for n in order),
-        tuple(old.value for old, new in groups.aliases.items() if new == known),
-    )
+    known = catalogue.model.user_tags_
+    return list(dict.fromkeys(str(known[resolve_tag(text, index)]) for text in given))
 
 
-log = logging.getLogger("teaser")
+# A search takes a whole core, so a worker makes one at a time.
+SECONDS, WAIT_SECONDS = 0.1, 0.05
+_searching = Lock()
 
 
-def read_words(catalogue: Catalogue, text: str, language: str, settings: Settings) -> Reading:
-    """Return what a request asks for; nothing is applied.
+def find_lift(
+    model: TaggedModel, item_id: ItemId, history: History, presses: PressesLike, **options: Any
+) -> Lift | None:
+    """Return the result of `smallest_presses`.
 
-    Parameters
-    ----------
-    language
-        The language of the site, in which the request is most likely written.
-    settings
-        Which interpreter and which synonyms the owner chose.
+    Raises
+    ------
+    SearchTimeoutError
+        If the search does not end within `SECONDS`, or if another one is under way.
     """
-    return interpret(
-        text,
-        vocabulary_of(catalogue, settings.synonyms),
-        language=language,
-        today=catalogue.today,
-        interpreter=settings.interpreter,
-    )
-
-
-def check_words(settings: Settings) -> None:
-    """Raise `TeaserError` if the interpreter or the synonyms that the owner chose are not there."""
-    if settings.interpreter:
-        find_interpreter(settings.interpreter)
-    read_synonyms(settings.synonyms)
-
-
-@cached_per_catalogue(1)
-def vocabulary_of(catalogue: Catalogue, synonyms: str = "") -> Vocabulary:
-    """Return the words that requests can use in a catalogue, with those of the site's languages.
-
-    Parameters
-    ----------
-    synonyms
-        The owner's TOML file of further words.
-    """
-    found = Vocabulary.from_model(
-        catalogue.model, translations=_translations(catalogue), synonyms=synonyms or None
-    )
-    if found.unmatched:
-        log.warning("synonyms for what is no tag: %s", ", ".join(found.unmatched))
-    return found
-
-
-def _translations(catalogue: Catalogue) -> Translations:
-    tags = catalogue.model.tags_
-    found: dict[str, dict[Tag | str, str]] = {}
-    for language in LANGUAGES:
-        texts = texts_in(language)
-        named: dict[Tag | str, str] = {tag: texts.tag(tag) for tag in tags}
-        named |= {tag.feature: texts.feature(tag.feature) for tag in tags}
-        found[language] = named
-    return found
+    if not _searching.acquire(timeout=WAIT_SECONDS):
+        raise SearchTimeoutError(WAIT_SECONDS)
+    try:
+        return smallest_presses(model, item_id, history, presses, seconds=SECONDS, **options)
+    finally:
+        _searching.release()
