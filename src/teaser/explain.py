@@ -95,7 +95,7 @@ class ViewedReason:
     disliked
         Whether it was disliked: its strength in the history is below 0.
     contribution
-        What viewing the item adds, from `viewed_parts` of `teaser.model.extensions.remainder`.
+        What viewing the item adds, from `viewed_parts` of `teaser.model.scores`.
     share
         contribution / the sum of all absolute contributions to the scored item; signed.
     """

@@ -13,7 +13,7 @@ from teaser import explain as why
 from teaser.errors import ParameterError
 from teaser.explain import PARTS, BoostName, Contributions
 from teaser.model._arrays import kernels_for
-from teaser.model.extensions.remainder import RemainderMatrix, viewed_parts, viewed_sum
+from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.sparse import Encoder
 from teaser.model.tables import ItemTable, TagTable
 from teaser.profile import Steering
@@ -184,6 +184,52 @@ def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
         else:
             raw[user] = (x[:, None] * some).sum(axis=0)
     return raw
+
+
+def viewed_sum(
+    R: RemainderMatrix, places: Array, n_items: int, strengths: Array | None = None
+) -> Array:
+    """Return sum_i x_i R_ij over a history for every item j (n_items), in double precision.
+
+    Items beyond those of R, which were added after the fit, add nothing and get nothing.
+
+    Parameters
+    ----------
+    places, strengths
+        The positions of the history's items, and x, the strength of each; 1 by default.
+    """
+    width = R.shape[1]
+    is_known = places < R.shape[0]
+    rows, x = R[places[is_known]], np.ones(int(is_known.sum()))
+    if strengths is not None:
+        x = strengths[is_known].astype(np.float64)
+    if isinstance(R, np.ndarray):
+        weighted = rows if (x == 1).all() else x[:, None] * rows
+        added = weighted.sum(axis=0, dtype=np.float64)
+    else:
+        weights = rows.data * np.repeat(x, np.diff(rows.indptr))
+        added = np.bincount(rows.indices, weights=weights, minlength=width)
+    return added if width == n_items else np.pad(added, (0, n_items - width))
+
+
+def viewed_parts(R: RemainderMatrix, places: Array, item: int) -> Array:
+    """Return R_ij of each item i of a history for one item j, in double precision."""
+    out = np.zeros(len(places))
+    if item >= R.shape[1]:
+        return out
+    known = places < R.shape[0]
+    if isinstance(R, np.ndarray):
+        out[known] = R[places[known], item]
+        return out
+    indptr, indices, data = R.indptr, R.indices, R.data
+    column = indices.dtype.type(item)  # another type would have the row converted
+    for n in np.flatnonzero(known).tolist():
+        # By bisection: the columns of a row are sorted.
+        first, last = indptr[places[n]], indptr[places[n] + 1]
+        at = first + indices[first:last].searchsorted(column)
+        if at < last and indices[at] == item:
+            out[n] = data[at]
+    return out
 
 
 def item_contributions(

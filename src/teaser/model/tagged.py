@@ -33,7 +33,7 @@ from teaser.explain import (
 from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import Best, ListOptions, list_columns, rank_block
 from teaser.model.base import Model
-from teaser.model.extensions.remainder import RemainderMatrix, viewed_sum
+from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import (
     About,
     ManyAbout,
@@ -59,6 +59,7 @@ from teaser.model.scores import (
     check_steered,
     item_contributions,
     split_scores,
+    viewed_sum,
 )
 from teaser.model.tables import (
     History,

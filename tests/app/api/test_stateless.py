@@ -225,7 +225,7 @@ class TestStateless:
             ("recommend", {"where": ["town=Gent"]}, "Closest: town=Ghent"),
             ("recommend", {"where": ["Ghent"]}, "Write it as feature=value"),
             ("profile", {"history": [17]}, "Unknown item 17"),
-            ("explain", {"item_id": "i400"}, "Closest: i4"),
+            ("explain", {"item_id": "i399"}, "Closest: i39"),
             ("origins", {"tag": "town=Gent"}, "Closest: town=Ghent"),
             ("similar", {"item_id": "j1"}, "Closest: i1"),
         ]

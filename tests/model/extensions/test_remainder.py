@@ -26,10 +26,9 @@ from teaser.model.extensions.remainder import (
     fit_remainder,
     keep_largest,
     prepare_remainder,
-    viewed_parts,
-    viewed_sum,
 )
 from teaser.model.gram import DenseGram
+from teaser.model.scores import viewed_parts, viewed_sum
 from teaser.model.solve import Limits
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract, example_dataset
