@@ -139,7 +139,7 @@ def test_the_item_page_adds_up_and_brings_up(visit: Visit) -> None:
     page = visit()
     pick(page)
     page.goto("/search?q=workshop")
-    page.goto("/?n=96")
+    page.goto("/?n=24")
     last = listed(page)[-1]
     page.goto(f"/item/{last}")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,7 @@ def smallest_presses(
     about
         Facts about the user, as in `recommend`.
     seconds
-        The longest time to search; no limit by default.
+        The longest processor time to search; no limit by default.
 
     Raises
     ------
@@ -179,17 +179,17 @@ def smallest_presses(
 
 
 class _Time:
-    """The time limit of a search."""
+    """The time limit of a search, in processor time: other work does not count."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
-        self.end = None if seconds is None else monotonic() + seconds
+        self.end = None if seconds is None else thread_time() + seconds
 
     def check(self, n_numbers: int = 0) -> None:
         """Raise `SearchTimeoutError` if the time is over, or if the next step is too large."""
         if self.seconds is None or self.end is None:
             return
-        if monotonic() > self.end or n_numbers > _MOST_NUMBERS:
+        if thread_time() > self.end or n_numbers > _MOST_NUMBERS:
             raise SearchTimeoutError(self.seconds)
 
 
