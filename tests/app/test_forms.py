@@ -2,7 +2,7 @@
 
 import pytest
 
-from teaser.app.http import read_json, read_object, read_presses, valid_text
+from teaser.app.http import read_json, read_object, valid_text
 from teaser.errors import ParameterError
 
 
@@ -18,12 +18,12 @@ def test_lone_surrogates_are_refused(text: str) -> None:
 
 
 def test_presses_are_an_object() -> None:
-    assert read_presses('{"a=b": -2, "c=d": "x"}') == {"a=b": -2, "c=d": "x"}
+    assert read_object('{"a=b": -2, "c=d": "x"}', "presses") == {"a=b": -2, "c=d": "x"}
     for text in ("", "[[1,1]]", '[["a=b", 1]]', "null", "1", '"a=b"', "{", "[" * 20_000):
         with pytest.raises(ParameterError, match="object"):
-            read_presses(text)
+            read_object(text, "presses")
     with pytest.raises(ParameterError, match="surrogates"):
-        read_presses('{"a=\\ud800": 1}')
+        read_object('{"a=\\ud800": 1}', "presses")
 
 
 def test_an_object_names_its_field() -> None:

@@ -351,17 +351,6 @@ def read_object(text: str, name: str) -> dict[str, Any]:
     return given
 
 
-def read_presses(text: str) -> dict[str, Any]:
-    """Return presses written as a JSON object, tag text -> steps; the steps are not checked.
-
-    Raises
-    ------
-    ParameterError
-        If the text is anything else.
-    """
-    return read_object(text, "presses")
-
-
 def _whole_number(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ParameterError(

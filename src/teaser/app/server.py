@@ -35,7 +35,7 @@ from teaser.app.http import (
 from teaser.app.mcp.mount import add_assistants, assistants_running
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, Traces
-from teaser.app.pages.router import router as pages_router
+from teaser.app.pages import about, home, item, mydata, say, search
 from teaser.app.search import check_words
 from teaser.app.settings import Settings
 from teaser.app.store import Store
@@ -86,7 +86,8 @@ def create_app(
     app.state.services, app.state.brand = services, brand
     app.state.traces = Traces() if settings.traces else None
     app.include_router(api_router)
-    app.include_router(pages_router)
+    for pages in (home, item, search, say, mydata, about):
+        app.include_router(pages.router, include_in_schema=False)
     app.include_router(brand_routes(brand), include_in_schema=False)
     complete_document(app, settings)
     add_assistants(app, services, title=brand.name)

@@ -28,9 +28,7 @@ from teaser.app.http import (
     FormText,
     catalogue_of,
     local_path,
-    need_own_origin,
     read_object,
-    read_presses,
     remember,
     services_of,
     uses_store,
@@ -394,7 +392,6 @@ def lasts(request: Request, lasts: Field, back: Field = "/") -> Response:
 
 
 def _set_cookie(request: Request, name: str, value: str, back: str) -> Response:
-    need_own_origin(request)
     response = RedirectResponse(local_path(back), 303)
     remember(response, services_of(request).settings, name, value)
     return response
@@ -533,14 +530,13 @@ class ActionForm(BaseModel):
         if self.press:
             steps, _, tag = self.press.partition(" ")
             return {tag: _number(steps)}
-        return read_presses(self.presses)
+        return read_object(self.presses, "presses")
 
 
 @router.post("/act")
 @uses_store
 def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
     """Do what one button says, then show the page that it is on."""
-    need_own_origin(request)
     services, catalogue = services_of(request), catalogue_of(request)
     asked = form.event(catalogue.zone)
     visitor = visitor_of(request, trusts_signature=True)

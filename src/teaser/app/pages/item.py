@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from teaser.app.actions import decide
 from teaser.app.catalogue import Card, PersonalModel, find_lift
-from teaser.app.http import FormText, catalogue_of, need_own_origin, uses_store
+from teaser.app.http import FormText, catalogue_of, uses_store
 from teaser.app.pages.cards import CardView, fact_line, plain_card, tag_label, tag_row
 from teaser.app.pages.describe import ending_presses, hidden_rows
 from teaser.app.pages.home import MAX_CARDS, Filters, choices
@@ -155,7 +155,6 @@ class LikeForm(BaseModel):
 @uses_store
 def start_from_item(request: Request, item_id: str, form: Annotated[LikeForm, Form()]) -> Response:
     """Press the tags of an item, with changes, in the visitor's list or in a new feed."""
-    need_own_origin(request)
     context = page_context_of(request)
     found = context.catalogue.card(_item_id(request, item_id)).item_id
     changes = read_changes(form.tag, form.to, context.personal)

@@ -25,10 +25,9 @@ from teaser.app.http import (
     brand_of,
     catalogue_of,
     holder_of,
-    need_own_origin,
     new_token,
     read_cookies,
-    read_presses,
+    read_object,
     remember,
     services_of,
 )
@@ -302,7 +301,6 @@ def page_context_of(request: Request) -> PageContext:
 
 def act_and_show(request: Request, event: Event, path: str = "/") -> Response:
     """Make an action of the visitor, then show a page that says what it did."""
-    need_own_origin(request)
     services, visitor = services_of(request), visitor_of(request)
     person_id, token = ensure_person(visitor, services)
     done = act(services.store, person_id, event, catalogue_of(request))
@@ -318,7 +316,7 @@ def _unstored_press(text: str | None, catalogue: Catalogue, state: State) -> Eve
     if not text:
         return None
     try:
-        event = Event("press", {"presses": read_presses(text)})
+        event = Event("press", {"presses": read_object(text, "presses")})
         return event if decide(state, event, catalogue) is None else None
     except TeaserError:
         return None
