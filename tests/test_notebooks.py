@@ -79,6 +79,6 @@ def test_the_notebooks_show_what_they_are_about() -> None:
 
 
 def test_the_notebooks_are_linked_from_the_documentation() -> None:
-    page = (ROOT / "docs" / "users" / "notebooks.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "users" / "lists.md").read_text(encoding="utf-8")
     for path in NOTEBOOKS:
         assert f"examples/{path.name}" in page
