@@ -7,16 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Teaser
-from teaser.steps import MAX_VIEWED, Step, arrange, fold_small
+from teaser.steps import MAX_VIEWED, Step, StepKind, arrange, fold_small
 
-KINDS = st.sampled_from(["general", "tag", "viewed", "disliked", "boost"])
+KINDS: st.SearchStrategy[StepKind] = st.sampled_from(
+    ["general", "tag", "viewed", "disliked", "boost"]
+)
 
 
 @given(
     st.lists(st.tuples(KINDS, st.floats(-10, 10, allow_subnormal=False)), max_size=40),
     st.floats(-5, 5),
 )
-def test_steps_lead_from_the_start_to_the_sum(parts: list[tuple[str, float]], start: float) -> None:
+def test_steps_lead_from_the_start_to_the_sum(
+    parts: list[tuple[StepKind, float]], start: float
+) -> None:
     steps = arrange([Step(kind, "a", "", adds) for kind, adds in parts], start=start)
     total = start + sum(adds for _, adds in parts)
     for shown in (steps, fold_small(steps)):

@@ -419,10 +419,10 @@ def test_a_data_set_in_memory_takes_neither(dataset: Dataset) -> None:
         assert gram == "sparse"
 
 
-def test_a_cluster_has_no_meaning_for_a_table(shop: Path) -> None:
+def test_a_cluster_is_refused_for_a_table(shop: Path) -> None:
     tables = shop / "ratings.csv", shop / "items.parquet"
     text = refused("prepare", *tables, "--out", shop / "x", "--scheduler", "a")
-    assert "--scheduler has no meaning for interactions that are not in partitions" in text
+    assert "--scheduler does not go with interactions that are not in partitions" in text
 
 
 def test_the_gram_is_held_as_it_was_asked(tmp_path: Path) -> None:
