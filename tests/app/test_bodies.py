@@ -21,6 +21,16 @@ class BodyReadError(Exception):
     """The application asked for the body of a request."""
 
 
+def scope_of(method: str, path: str, headers: dict[str, str]) -> dict[str, Any]:
+    """Return a request as the server gives it to the application."""
+    return {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
+        "scheme": "http", "path": path, "raw_path": path.encode(), "root_path": "",
+        "query_string": b"", "client": ("127.0.0.1", 0), "server": ("testserver", 80),
+        "headers": [(k.encode(), v.encode()) for k, v in headers.items()], "state": {},
+    }  # fmt: skip
+
+
 def answer_to_head(app: Any, method: str, path: str, headers: dict[str, str]) -> int:
     """Return the status that is answered to the head of a request, whose body never comes."""
     statuses: list[int] = []
@@ -33,12 +43,7 @@ def answer_to_head(app: Any, method: str, path: str, headers: dict[str, str]) ->
             statuses.append(message["status"])
 
     sent = {"host": "testserver", "content-length": "1000", **JSON, **headers}
-    scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
-        "scheme": "http", "path": path, "raw_path": path.encode(), "root_path": "",
-        "query_string": b"", "client": ("127.0.0.1", 0), "server": ("testserver", 80),
-        "headers": [(k.encode(), v.encode()) for k, v in sent.items()], "state": {},
-    }  # fmt: skip
+    scope = scope_of(method, path, sent)
     asyncio.run(app(scope, receive, send))
     return statuses[0]
 
@@ -122,23 +127,88 @@ class TestTime:
             await asyncio.sleep(60)
             return {}
 
-        scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST",
-            "scheme": "http", "path": "/act", "raw_path": b"/act", "root_path": "",
-            "query_string": b"", "client": ("127.0.0.1", 0), "server": ("testserver", 80),
-            "headers": [(b"host", b"testserver"), (b"origin", b"http://testserver")], "state": {},
-        }  # fmt: skip
+        scope = scope_of("POST", "/act", {"host": "testserver", **OWN})
         app: Any = client.app
         asyncio.run(app(scope, receive, send))
         assert sent[0]["status"] == 408
 
-    def test_too_many_large_bodies_at_once_are_refused(
-        self, client: TestClient, monkeypatch: pytest.MonkeyPatch
+
+class Waiting:
+    """Requests whose bodies have begun and do not end; each is from an address."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def begin(self, path: str, address: str, body: bytes, **headers: str) -> int:
+        """Send a part of a body; return the status of the answer, 0 if it is waited for more."""
+        statuses: list[int] = []
+        parts = iter([{"type": "http.request", "body": body, "more_body": True}])
+
+        async def receive() -> dict[str, Any]:
+            for part in parts:
+                return part
+            await asyncio.sleep(60)
+            raise BodyReadError
+
+        async def send(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        sent = {"host": "testserver", **OWN, **JSON, **headers}
+        scope = scope_of("POST", path, sent) | {"client": (address, 0)}
+        self.tasks.append(asyncio.create_task(self.app(scope, receive, send)))
+        await asyncio.wait(self.tasks[-1:], timeout=0.2)
+        return statuses[0] if statuses else 0
+
+    async def end(self) -> None:
+        """Let all clients leave."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+class TestManyAtOnce:
+    IMPORT = f"{API}/people/{PERSON}/import"
+
+    def test_large_bodies_share_a_budget_and_small_ones_do_not(
+        self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(http, "MAX_BUFFERED", 100)
-        answer = client.post(f"{API}/recommend", content=b"x" * 200, headers=JSON)
-        assert error_of(answer, 503)["code"] == "unavailable"
-        assert client.post(f"{API}/recommend", json={"history": []}).status_code == 200
+        monkeypatch.setattr(http, "MAX_BUFFERED", 5000)
+        client = serve(max_body=1000, max_import=4000)
+
+        async def send_all() -> tuple[list[int], list[int]]:
+            waiting = Waiting(client.app)
+            small = [await waiting.begin("/act", "10.0.0.1", b"x" * 900) for _ in range(8)]
+            large = [await waiting.begin(self.IMPORT, f"10.0.0.{n}", b"x" * 2000) for n in range(3)]
+            small += [await waiting.begin("/act", "10.0.0.1", b"x" * 900)]
+            await waiting.end()
+            large += [await waiting.begin(self.IMPORT, "10.0.0.9", b"x" * 2000)]
+            await waiting.end()
+            return small, large
+
+        assert asyncio.run(send_all()) == ([0] * 9, [0, 0, 503, 0])
+
+    def test_an_address_has_few_large_bodies_at_once(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client, declared = serve(max_body=1000, max_import=4000), {"content-length": "3000"}
+
+        async def send_all() -> list[int]:
+            waiting = Waiting(client.app)
+            found = [
+                await waiting.begin(self.IMPORT, f"2001:db8::{n}", b"x", **declared)
+                for n in range(http.MAX_LARGE + 1)
+            ]
+            found.append(await waiting.begin(self.IMPORT, "2001:db8::1", b"x" * 1001))
+            found.append(await waiting.begin(self.IMPORT, "2001:db8::1", b"x" * 900))
+            found.append(await waiting.begin(self.IMPORT, "10.0.0.1", b"x", **declared))
+            await waiting.end()
+            found.append(await waiting.begin(self.IMPORT, "2001:db8::1", b"x", **declared))
+            await waiting.end()
+            return found
+
+        assert asyncio.run(send_all()) == [0] * http.MAX_LARGE + [429, 429, 0, 0, 0]
 
 
 def resident(pid: int) -> int:

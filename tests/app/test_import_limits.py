@@ -28,6 +28,7 @@ def test_an_import_larger_than_512_kib_is_refused(client: TestClient) -> None:
 
 def test_imports_fill_a_budget_of_bytes_and_then_end_with_413(client: TestClient) -> None:
     person, large = new_person(client), export(LARGE)
+    services_of(client).limits.imports.per_minute = 0  # no limit
     answers = [client.post(f"{person}/import", json=large) for _ in range(10)]
     stored = sum(answer.status_code == 200 for answer in answers)
     assert stored == MAX_BYTES // LARGE
@@ -73,3 +74,18 @@ def test_with_a_key_each_person_can_import_six_times_a_minute(
     again = [client.post(f"{person}/import", json=export(100)) for _ in range(7)]
     assert [answer.status_code for answer in again] == [200] * 6 + [429]
     assert services_of(client).store.state(person.rpartition("/")[2]).n_events == 6
+
+
+@pytest.mark.parametrize("rate", [0, 1_200])
+def test_a_preview_counts_as_an_import_whatever_the_rate(
+    serve: Callable[..., TestClient], rate: int
+) -> None:
+    client = serve(rate=rate)
+    client.headers["origin"] = "http://testserver"
+    files = {"file": ("export.json", json.dumps(export(100)))}
+    form = {"export": json.dumps(export(100))}
+    answers = [client.post("/import", files=files) for _ in range(5)]
+    answers += [client.post("/import", data=form) for _ in range(2)]
+    answers.append(client.post("/import", files=files))
+    assert [answer.status_code for answer in answers] == [200] * 6 + [429] * 2
+    assert client.post("/import").status_code == 422  # no file, nothing to count

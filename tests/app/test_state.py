@@ -681,6 +681,22 @@ def test_times_are_stored_in_utc() -> None:
             read_time(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("9999-12-31T23:59:59+00:00", 9000),
+        ("9999-12-31T23:59:59-05:00", 9000),
+        ("0001-01-01T00:00:00+05:00", 2000),
+        ("8999-12-31T23:59:59+00:00", 8999),
+    ],
+)
+def test_a_time_that_is_read_can_be_written_in_every_zone(text: str, year: int) -> None:
+    found = read_time(text)
+    assert found.year == year
+    for hours in (-23, 23):
+        found.astimezone(timezone(timedelta(hours=hours)))
+
+
 def test_the_parts_of_one_action_are_itself() -> None:
     undo = Event("undo")
     assert parts_of(undo) == [undo]

@@ -33,7 +33,7 @@ from teaser.app.settings import Settings, is_loopback
 from teaser.app.store import Store, id_of
 from teaser.errors import ForeignOriginError, ParameterError, StoreError
 
-# Imports a minute of one person, and from one address.
+# Imports and previews of them a minute, of one person and from one address.
 IMPORTS = 6
 _MAX_BUCKETS = 20_000
 _LOOPBACK = ("127.0.0.0/8", "::1")
@@ -189,10 +189,11 @@ def store_of(request: Request) -> Store:
 
 
 def limit_imports(request: Request, person_id: str = "") -> None:
-    """Raise `HTTPException` 429 if a person of the API, or an address, imports too often."""
+    """Raise `HTTPException` 429 if a person of the API, or an address, imports too often.
+
+    This holds also where the rate of requests has no limit.
+    """
     services = services_of(request)
-    if not services.settings.rate:
-        return
     names = [person_id] if person_id else []
     if not (person_id and services.settings.needs_keys):  # a program imports for many people
         names.append(address_of(request.scope))
@@ -443,7 +444,10 @@ MONITORING = (HEALTH, "/readyz", "/metrics")
 _API, _ADMIN = "/api/v1/", "/api/v1/admin/"
 _PERSON, _PERSON_ID = re.compile("/api/v1/people/([^/]+)"), re.compile("[A-Za-z0-9_-]{43}")
 _LENGTH = re.compile("[0-9]{1,19}")
-MAX_BUFFERED = 32 << 20  # bytes of unfinished bodies in one process
+# Of unfinished bodies larger than `max_body`: their bytes in one process, and how many from one
+# address. Smaller ones are bounded by the number of connections.
+MAX_BUFFERED = 32 << 20
+MAX_LARGE = 4
 _CLOSE = {"Connection": "close"}  # what is left of the body is not read
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
 # Pages whose visitors need no cookie: readers of a shared list, those who just deleted their data.
@@ -560,7 +564,8 @@ class Guard:
         self.refusal = refusal
         self._is_own_host = lru_cache(maxsize=100)(self.settings.is_own_host)
         self._key: bytes | None = None
-        self._buffered = 0  # bytes of bodies that have not come to their end
+        # The address and the bytes so far of each large body that has not come to its end.
+        self._large: dict[int, tuple[str, int]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -680,28 +685,40 @@ class Guard:
         )
         if length is not None and not (_LENGTH.fullmatch(length) and int(length) <= largest):
             return too_large
-        body = bytearray()
+        body, declared, has_more = bytearray(), int(length or 0), True
         try:
             async with asyncio.timeout(self.settings.idle_timeout):
                 while True:
+                    if len(body) > largest:
+                        return too_large
+                    is_large = max(len(body), declared) > self.settings.max_body
+                    if is_large and (refused := self._count_large(request, len(body))):
+                        return refused
+                    if not has_more:
+                        return bytes(body)
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
-                    part = message.get("body", b"")
-                    self._buffered += len(part)
-                    body += part
-                    if len(body) > largest:
-                        return too_large
-                    if self._buffered > MAX_BUFFERED:
-                        busy = "Too many large requests at once. Try again soon."
-                        return Refused(503, "unavailable", busy, {**_CLOSE, "Retry-After": "1"})
-                    if not message.get("more_body", False):
-                        return bytes(body)
+                    body += message.get("body", b"")
+                    has_more = message.get("more_body", False)
         except TimeoutError:
             late = f"The body did not come within {self.settings.idle_timeout:g} seconds."
             return Refused(408, "request_timeout", late, _CLOSE)
         finally:
-            self._buffered -= len(body)
+            self._large.pop(id(request), None)
+
+    def _count_large(self, request: Request, size: int) -> Refused | None:
+        """Count the bytes of a large body so far; return why it is refused, if it is."""
+        address = _network_name(address_of(request.scope))
+        others = [where for key, (where, _) in self._large.items() if key != id(request)]
+        if others.count(address) >= MAX_LARGE:
+            refused = too_many(1)
+            return refused._replace(headers={**refused.headers, **_CLOSE})
+        self._large[id(request)] = address, size
+        if sum(n for _, n in self._large.values()) <= MAX_BUFFERED:
+            return None
+        busy = "Too many large requests at once. Try again soon."
+        return Refused(503, "unavailable", busy, {**_CLOSE, "Retry-After": "1"})
 
     async def _first_cookie(self, request: Request) -> list[tuple[bytes, bytes]]:
         """Return the header that sets a new token; none for a visitor who has a valid one."""

@@ -81,6 +81,8 @@ LIMITS = {
 }
 _FILTER_PARTS = ("only", "without", "at_most", "at_least", "when")
 _DAYS: dict[str, int] = {"today": 1, "week": 8}
+# Nearer to the first and the last year of a calendar a time cannot be written in every zone.
+_FIRST, _LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -145,8 +147,16 @@ def time_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds")
 
 
+def in_range(at: datetime) -> datetime:
+    """Return a time in UTC, from the year 2000 to 9000: one outside becomes the nearest in it."""
+    try:
+        return min(max(at.astimezone(UTC), _FIRST), _LAST)
+    except OverflowError:  # in UTC it is before the year 1 or after 9999
+        return _FIRST if at.year < _FIRST.year else _LAST
+
+
 def read_time(text: Any) -> datetime:
-    """Return a time that was stored.
+    """Return a time that was stored or sent, see `in_range`.
 
     Raises
     ------
@@ -157,8 +167,8 @@ def read_time(text: Any) -> datetime:
         found = datetime.fromisoformat(text)
         if found.tzinfo is None:
             raise ValueError
-        return found.astimezone(UTC)
-    except (TypeError, ValueError, OverflowError):
+        return in_range(found)
+    except (TypeError, ValueError):
         raise ParameterError(
             f"until must be a time with its zone, as 2026-11-17T00:00:00+00:00, found "
             f"{shortened(text)!r}."

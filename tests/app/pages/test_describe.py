@@ -60,6 +60,13 @@ def test_a_week_ends_on_a_day_that_is_named() -> None:
     assert tuesday.describe_end(until, texts_in("nl")).words == "tot en met maandag"
 
 
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Europe/Brussels", "Pacific/Pago_Pago"])
+def test_every_end_can_be_described(zone: str) -> None:
+    clock = Clock(LATE, ZoneInfo(zone))
+    for until in (datetime.max, datetime.min):
+        assert clock.describe_end(until.replace(tzinfo=UTC), texts_in("en")).exact
+
+
 def test_the_exact_end_is_there_for_people_and_programs() -> None:
     until = read_time(ending("week", BRUSSELS, now=LATE)["until"])
     found = EVENING.describe_end(until, texts_in("en"))

@@ -228,6 +228,26 @@ class TestForNow:
         assert state_of(visitor).ends == ()
         assert state_of(visitor).presses == {}
 
+    def test_an_end_in_the_last_year_of_the_calendar_breaks_no_page(
+        self, dated: TestClient
+    ) -> None:
+        far = "9999-12-31T23:59:59+00:00"
+        tag = button(dated.get("/").text, "press").partition(" ")[2]
+        page = do(dated, end_press=f"{far} +1 {tag}")
+        assert "1 press for now" in text_of(page)
+        shared = dated.post("/share", data={"main_feed": "1"}).text
+        link = re.search(r'value="http://testserver(/s/[\w-]{43})"', shared)
+        assert link
+        assert dated.get(link[1]).status_code == 200
+        assert dated.post(link[1]).status_code == 200
+        export = dated.get("/export").json()
+        export["state"]["ends"][0]["until"] = far
+        sent = {"export": (None, json.dumps(export))}
+        assert dated.post("/import", files=sent).status_code == 200
+        page = dated.get("/").text
+        do(dated, end_press=button(page, "end_press"))
+        assert state_of(dated).ends == ()
+
     def test_an_unknown_duration_is_refused(self, visitor: TestClient) -> None:
         assert visitor.post("/lasts", data={"lasts": "ever"}).status_code == 422
         fields = {"press": "+1 type=film", "lasts": "ever"}

@@ -1,7 +1,7 @@
 """The requests of the API as typed JSON; names equal those of the library."""
 
 from collections import Counter
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -29,6 +29,7 @@ from teaser.app.state import (
     Draft,
     Event,
     Order,
+    in_range,
     read_feed,
     time_text,
 )
@@ -112,13 +113,6 @@ def _number(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
     return value
-
-
-def _in_utc(value: datetime) -> datetime:
-    try:
-        return value.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("must be a time of the years 2 to 9998") from None
 
 
 def _shape(history: Any) -> str:
@@ -659,7 +653,7 @@ class GivenEnding(TolerantSchema):
     kind: Literal["press", "hide"]
     name: ItemId
     steps: Annotated[int, Field(ge=-2 * MAX_PRESSES, le=2 * MAX_PRESSES)] = 0
-    until: Annotated[AwareDatetime, AfterValidator(_in_utc)]
+    until: Annotated[AwareDatetime, AfterValidator(in_range)]
     is_item: bool = False
 
 

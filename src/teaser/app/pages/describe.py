@@ -13,7 +13,17 @@ from markupsafe import Markup, escape
 from teaser.app.catalogue import Catalogue
 from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.pages.cards import tag_label
-from teaser.app.state import AS_FITTED, MAIN, Ending, Event, ListFilter, State, parts_of, read_time
+from teaser.app.state import (
+    AS_FITTED,
+    MAIN,
+    Ending,
+    Event,
+    ListFilter,
+    State,
+    in_range,
+    parts_of,
+    read_time,
+)
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.profile import GENERAL, Steering
@@ -50,6 +60,7 @@ class Clock:
 
     def describe_end(self, until: datetime, texts: Texts) -> EndView:
         """Describe an end: by the last day that it leaves, which is near in most cases."""
+        until = in_range(until)  # else a time may have no day in this zone
         local = until.astimezone(self.zone)
         last = (local - timedelta(microseconds=1)).date()
         if last <= self.today:

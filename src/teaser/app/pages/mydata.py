@@ -321,8 +321,9 @@ def offer_import(request: Request) -> Response:
 @uses_store
 def import_export(request: Request, form: Annotated[ImportForm, Depends(read_form)]) -> Response:
     """Show what a file would bring, or apply what was shown."""
-    if form.export:
+    if form.export or form.file:  # a preview is as much work as the import
         limit_imports(request)
+    if form.export:
         return act_and_show(request, GivenExport.read(form.export).event())
     context = page_context_of(request)
     found = read_export(form.file, context.texts)
