@@ -28,7 +28,7 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def room_of(parts: tuple[str, ...]) -> str:
+def package_of(parts: tuple[str, ...]) -> str:
     """Return the folder or module below the package that a module belongs to."""
     return parts[0]
 
@@ -47,16 +47,18 @@ def imported(path: Path) -> Iterator[tuple[str, ...]]:
 
 def test_imports_go_one_way() -> None:
     for path in FILES:
-        room = room_of(path.relative_to(SOURCE).with_suffix("").parts)
-        if room.split(".")[-1] in FREE:
+        package = package_of(path.relative_to(SOURCE).with_suffix("").parts)
+        if package.split(".")[-1] in FREE:
             continue
-        assert room in ORDER, f"{path} is in no room of the list"
+        assert package in ORDER, f"{path} is in no place of the list"
         for module in imported(path):
             if not module or module[-1] in FREE:
                 continue
-            other = room_of(module)
+            other = package_of(module)
             if other in ORDER:
-                assert ORDER.index(other) <= ORDER.index(room), f"{path} imports {'.'.join(module)}"
+                assert ORDER.index(other) <= ORDER.index(package), (
+                    f"{path} imports {'.'.join(module)}"
+                )
 
 
 def test_the_site_does_without_the_experiments() -> None:

@@ -23,7 +23,7 @@ from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError, closest, shortened
-from teaser.model.filters import NOTHING_ASKED
+from teaser.model.filters import NO_FILTERS
 from teaser.model.scores import Scored
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
@@ -104,7 +104,7 @@ class Catalogue:
         self.model = model
         self.zone = zone
         self.boost = dict(boost or {})
-        self.placed = model.place_filters({"boost": self.boost}) if self.boost else NOTHING_ASKED
+        self.placed = model.place_filters({"boost": self.boost}) if self.boost else NO_FILTERS
         self.caches: dict[Callable[..., Any], Callable[..., Any]] = {}
         self._roles = model.rules_.roles
 

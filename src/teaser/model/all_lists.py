@@ -28,7 +28,7 @@ from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError, ResourceError, UnknownUserError, closest_names, counted
 from teaser.files import available_memory, say_bytes
 from teaser.model._arrays import n_cores
-from teaser.model.filters import Filters, Placed, check_names, known_history
+from teaser.model.filters import Filters, ResolvedFilters, check_names, known_history
 from teaser.model.scores import top_k_rows
 from teaser.model.tables import History, ItemTable
 from teaser.parameters import check_count, check_k
@@ -77,7 +77,7 @@ class DatasetPeople(People):
         self,
         dataset: Dataset,
         model: Any,
-        placed: Placed,
+        placed: ResolvedFilters,
         users: Iterable[int | str] | None = None,
     ) -> None:
         self.dataset, self.placed, self.model = dataset, placed, model
@@ -153,7 +153,7 @@ class DatasetPeople(People):
 class PairPeople(People):
     """The users of pairs of an id and a history, each read once."""
 
-    def __init__(self, pairs: Iterable[Any], items: ItemTable, placed: Placed) -> None:
+    def __init__(self, pairs: Iterable[Any], items: ItemTable, placed: ResolvedFilters) -> None:
         self.items, self.placed = items, placed
         self.n_users = len(pairs) if isinstance(pairs, Sized) else None
         rest = iter(pairs)
@@ -190,7 +190,7 @@ def _pair(given: Any) -> tuple[Any, Any]:
     )
 
 
-def _place_columns(given: Ids, known: Ids, placed: Placed) -> Array:
+def _place_columns(given: Ids, known: Ids, placed: ResolvedFilters) -> Array:
     """Return the position in the model of each item of a data set; -1 for unknown ones."""
     if given is known or given == known:
         return np.arange(len(given))
@@ -239,7 +239,7 @@ class TablePeople(People):
         With the columns `user_id` and `item_id`, and `strength` where items have one.
     """
 
-    def __init__(self, table: pl.LazyFrame, items: ItemTable, placed: Placed) -> None:
+    def __init__(self, table: pl.LazyFrame, items: ItemTable, placed: ResolvedFilters) -> None:
         with _readable():
             schema = table.collect_schema()
         if missing := [name for name in ("user_id", "item_id") if name not in schema]:
@@ -623,7 +623,7 @@ class AllOptions(Filters, total=False):
 
 
 def find_people(
-    source: Any, model: Any, placed: Placed, users: Iterable[int | str] | None = None
+    source: Any, model: Any, placed: ResolvedFilters, users: Iterable[int | str] | None = None
 ) -> People:
     """Return the users that a source has.
 
@@ -664,7 +664,11 @@ def find_people(
 
 
 def rank_block(
-    items: ItemTable, rows: sp.csr_array, scores: Array, options: ListOptions, placed: Placed
+    items: ItemTable,
+    rows: sp.csr_array,
+    scores: Array,
+    options: ListOptions,
+    placed: ResolvedFilters,
 ) -> Best:
     """Return the best items of each user by the scores of all items, boosts included."""
     seen, k = rows if options.exclude_history else None, min(options.k, len(items))
@@ -705,7 +709,7 @@ class AllLists:
         model: Any,
         source: Any,
         options: ListOptions,
-        placed: Placed,
+        placed: ResolvedFilters,
         *,
         users: Iterable[int | str] | None = None,
     ) -> None:

@@ -33,7 +33,7 @@ from teaser.model.all_lists import (
 )
 from teaser.model.filters import (
     Filters,
-    Placed,
+    ResolvedFilters,
     Selection,
     known_history,
 )
@@ -260,7 +260,11 @@ class Model(Parametrised, ABC):
         return len(self.item_table_)
 
     def list_block(
-        self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
+        self,
+        rows: sp.csr_array,
+        about: sp.csr_array | None,
+        options: ListOptions,
+        placed: ResolvedFilters,
     ) -> tuple[Array, dict[str, pl.Series]]:
         """Return the lists of several users: the row of each entry's user, and columns.
 
@@ -277,7 +281,7 @@ class Model(Parametrised, ABC):
             columns |= table.columns(None, best.places, columns["score"].to_numpy())
         return user, columns
 
-    def place_filters(self, filters: Filters) -> Placed:
+    def place_filters(self, filters: Filters) -> ResolvedFilters:
         """Return which items filters allow and what they add, by the positions of items."""
         return Selection.read(filters, self.recommend).place(self.item_table_)
 
@@ -297,7 +301,7 @@ class Model(Parametrised, ABC):
         exclude = np.concatenate([barred, np.asarray(seen, dtype=np.int64)])
         return top_k(scores, check_k(k), exclude=exclude, tie=self.popularity_)
 
-    def _plain(self, item_index: int, scored: Scored, placed: Placed) -> Recommendation:
+    def _plain(self, item_index: int, scored: Scored, placed: ResolvedFilters) -> Recommendation:
         """Return an entry of a list without reasons but boosts."""
         item_id, title = self.item_table_.name(item_index)
         score, boosts = float(scored.scores[item_index]), placed.boosts_of(item_index)

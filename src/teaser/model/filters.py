@@ -357,7 +357,7 @@ class Boosts:
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class ResolvedFilters:
     """A selection, placed on the items of a model.
 
     Attributes
@@ -386,7 +386,7 @@ class Placed:
         return () if self.boosts is None else self.boosts.of(item_index)
 
 
-NOTHING_ASKED = Placed()
+NO_FILTERS = ResolvedFilters()
 
 
 class Selection:
@@ -408,7 +408,7 @@ class Selection:
             check_names(filters, [*options, *Filters.__annotations__])
         return cls(**filters)
 
-    def place(self, table: ItemTable, tags: TagTable | None = None) -> Placed:
+    def place(self, table: ItemTable, tags: TagTable | None = None) -> ResolvedFilters:
         """Return what was asked, by the positions of items.
 
         Parameters
@@ -432,7 +432,7 @@ class Selection:
             mask &= pass_where(where, table, tags, missing if self._ignores else None)
         boosts = self._place_boosts(table, tags, missing)
         limited = any(each is not None for each in (items, exclude, where, allowed))
-        return Placed(mask if limited else None, boosts, len(missing), self._ignores)
+        return ResolvedFilters(mask if limited else None, boosts, len(missing), self._ignores)
 
     @property
     def _ignores(self) -> bool:
@@ -519,7 +519,7 @@ def parse_boosts(texts: Iterable[str]) -> dict[str, float]:
 
 
 def known_history(
-    table: ItemTable, history: Any, placed: Placed = NOTHING_ASKED
+    table: ItemTable, history: Any, placed: ResolvedFilters = NO_FILTERS
 ) -> tuple[dict[int, float], int]:
     """Return the strengths of a history by position, and how many unknown ids were ignored."""
     if not placed.ignores or isinstance(history, str | bytes) or not isinstance(history, Iterable):

@@ -42,9 +42,9 @@ from teaser.model.extensions.user_features import (
     place_many_about,
 )
 from teaser.model.filters import (
-    NOTHING_ASKED,
+    NO_FILTERS,
     Filters,
-    Placed,
+    ResolvedFilters,
     Selection,
     Unknown,
     known_history,
@@ -418,7 +418,7 @@ class TaggedModel(Model, abstract=True):
         measured = content.settings.get("transparency")
         self.transparency_ = None if measured is None else Transparency.from_dict(measured)
 
-    def place_filters(self, filters: Filters) -> Placed:
+    def place_filters(self, filters: Filters) -> ResolvedFilters:
         """Return which items filters allow and what they add, by the positions of items."""
         return Selection.read(filters, self.recommend).place(self.item_table_, self.tag_table_)
 
@@ -617,7 +617,11 @@ class TaggedModel(Model, abstract=True):
         return lists
 
     def list_block(
-        self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
+        self,
+        rows: sp.csr_array,
+        about: sp.csr_array | None,
+        options: ListOptions,
+        placed: ResolvedFilters,
     ) -> tuple[Array, dict[str, pl.Series]]:
         """Return the lists of several users; see `Model.list_block`."""
         best, states = self._best(rows, about, options, placed)
@@ -732,7 +736,7 @@ class TaggedModel(Model, abstract=True):
         scores: Array,
         *,
         negative_reasons: bool = True,
-        placed: Placed = NOTHING_ASKED,
+        placed: ResolvedFilters = NO_FILTERS,
     ) -> Recommendations:
         """Return items as `recommend` does, with match and reasons.
 
@@ -749,7 +753,7 @@ class TaggedModel(Model, abstract=True):
         return self._entries(places, self._state(profile), scored, negative_reasons, placed)
 
     def contributions(
-        self, item_index: int, state: UserState, placed: Placed = NOTHING_ASKED
+        self, item_index: int, state: UserState, placed: ResolvedFilters = NO_FILTERS
     ) -> Contributions:
         """Return the parts of one item's score for a user."""
         return item_contributions(
@@ -782,7 +786,11 @@ class TaggedModel(Model, abstract=True):
         )
 
     def _best(
-        self, rows: sp.csr_array, about: sp.csr_array | None, options: ListOptions, placed: Placed
+        self,
+        rows: sp.csr_array,
+        about: sp.csr_array | None,
+        options: ListOptions,
+        placed: ResolvedFilters,
     ) -> tuple[Best, UserStates | None]:
         """Return the best items of several users, and these; None without reasons where not known.
 
@@ -792,15 +800,20 @@ class TaggedModel(Model, abstract=True):
         scores = self._score_block(states, placed)
         return rank_block(self.item_table_, rows, scores, options, placed), states
 
-    def _score_block(self, states: UserStates, placed: Placed) -> Array:
+    def _score_block(self, states: UserStates, placed: ResolvedFilters) -> Array:
         """Return the score of every item for several users, boosts included."""
         return placed.boosted(self.score_states(states))
 
-    def _score(self, state: UserState, placed: Placed) -> Scored:
+    def _score(self, state: UserState, placed: ResolvedFilters) -> Scored:
         return Scored(placed.boosted(self.score_state(state)))
 
     def _entries(
-        self, places: Array, state: UserState, scored: Scored, negative: bool, placed: Placed
+        self,
+        places: Array,
+        state: UserState,
+        scored: Scored,
+        negative: bool,
+        placed: ResolvedFilters,
     ) -> Recommendations:
         entries = Recommendations()
         for i in places.tolist():
@@ -820,7 +833,9 @@ class TaggedModel(Model, abstract=True):
             )
         return entries
 
-    def _explanation(self, i: int, state: UserState, scored: Scored, placed: Placed) -> Explanation:
+    def _explanation(
+        self, i: int, state: UserState, scored: Scored, placed: ResolvedFilters
+    ) -> Explanation:
         parts = self.contributions(i, state, placed)
         return Explanation(
             item_id=self.items_[i],
@@ -835,7 +850,7 @@ class TaggedModel(Model, abstract=True):
         )
 
     def _difference(
-        self, pair: tuple[int, int], state: UserState, scored: Scored, placed: Placed
+        self, pair: tuple[int, int], state: UserState, scored: Scored, placed: ResolvedFilters
     ) -> Difference:
         i, other = pair
         parts = (self.contributions(place, state, placed) for place in pair)

@@ -12,7 +12,7 @@ from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.frame import Framed, make_frame
 from teaser.model.extensions.user_features import About
-from teaser.model.filters import Filters, Placed, known_history
+from teaser.model.filters import Filters, ResolvedFilters, known_history
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.parameters import check_count, check_k
@@ -213,7 +213,7 @@ class _Ranks:
 
 
 def _ranks(
-    model: TaggedModel, profile: Profile, placed: Placed, seen: Mapping[int, float]
+    model: TaggedModel, profile: Profile, placed: ResolvedFilters, seen: Mapping[int, float]
 ) -> Array:
     """Return the rank of every item for a profile, from 1; 0 for what cannot be recommended."""
     scores = placed.boosted(model.scores(profile))

@@ -12,7 +12,7 @@ from teaser import Dataset, Teaser
 from teaser.errors import ParameterError, UnknownItemError
 from teaser.model import all_lists as history_table
 from teaser.model.all_lists import PairPeople, TablePeople, find_people
-from teaser.model.filters import Placed
+from teaser.model.filters import ResolvedFilters
 from teaser.testing import assert_same_lists, example_dataset
 
 
@@ -49,7 +49,7 @@ def test_a_table_is_listed_in_any_pieces(
 ) -> None:
     some = table.filter(pl.col("user_id").is_in(table["user_id"].unique().sort()[:40].implode()))
     monkeypatch.setattr(history_table, "_ROWS", rows)
-    batches = list(find_people(some, model, Placed()).batches(size))
+    batches = list(find_people(some, model, ResolvedFilters()).batches(size))
     assert max(len(batch.users) for batch in batches) <= max(size, 1)
     assert (
         pl.concat([batch.users for batch in batches]).to_list()
@@ -197,8 +197,8 @@ def test_nobody_has_no_lists(model: Teaser) -> None:
     nobody = pl.DataFrame(schema={"user_id": pl.String, "item_id": pl.String})
     assert model.recommend_all(nobody).height == 0
     assert model.recommend_all([]).height == 0
-    assert isinstance(find_people([], model, Placed()), PairPeople)
-    assert isinstance(find_people(nobody, model, Placed()), TablePeople)
+    assert isinstance(find_people([], model, ResolvedFilters()), PairPeople)
+    assert isinstance(find_people(nobody, model, ResolvedFilters()), TablePeople)
 
 
 def test_files_that_are_none_are_said(model: Teaser, tmp_path: Path) -> None:

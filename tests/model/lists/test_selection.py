@@ -11,7 +11,7 @@ from teaser import Tag, Teaser
 from teaser.errors import ParameterError, UnknownBoostError, UnknownItemError
 from teaser.model.baselines.ease import EASE
 from teaser.model.filters import (
-    NOTHING_ASKED,
+    NO_FILTERS,
     Selection,
     check_boost,
     known_history,
@@ -45,7 +45,7 @@ def test_nothing_asked_changes_nothing(model: Teaser) -> None:
     scores = np.arange(40.0)
     assert placed.allowed is None
     assert placed.boosted(scores) is scores
-    assert NOTHING_ASKED.boosts_of(3) == ()
+    assert NO_FILTERS.boosts_of(3) == ()
 
 
 def test_boosts_add_up_by_item(model: Teaser) -> None:

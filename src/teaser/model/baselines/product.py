@@ -17,7 +17,7 @@ from teaser.model.base import Model, find_kind, restore
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import About, ManyAbout, UserRows
-from teaser.model.filters import Placed, Unknown
+from teaser.model.filters import ResolvedFilters, Unknown
 from teaser.model.scores import Scored, UserState, UserStates
 from teaser.model.tables import History, ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
@@ -303,25 +303,32 @@ class Product(TaggedModel):
             raise ValueError(str(error)) from error
         return model
 
-    def _score_block(self, states: UserStates, placed: Placed) -> Array:
+    def _score_block(self, states: UserStates, placed: ResolvedFilters) -> Array:
         explained = super()._score_block(states, placed)
         return multiply(explained, self.parts[1].score_batch(states.rows))
 
-    def _score(self, state: UserState, placed: Placed) -> ScoredParts:
+    def _score(self, state: UserState, placed: ResolvedFilters) -> ScoredParts:
         explained = placed.boosted(self.score_state(state))
         viewed = dict(zip(state.seen.tolist(), state.strengths.tolist(), strict=True))
         row = self.item_table_.rows([viewed])
         unexplained = self.parts[1].score_batch(row)[0]
         return ScoredParts(multiply(explained[None], unexplained[None])[0], explained, unexplained)
 
-    def _explanation(self, i: int, state: UserState, scored: Scored, placed: Placed) -> Explanation:
+    def _explanation(
+        self, i: int, state: UserState, scored: Scored, placed: ResolvedFilters
+    ) -> Explanation:
         said = super()._explanation(i, state, scored, placed)
         if not isinstance(scored, ScoredParts):
             return said
         return PartExplanation(cover=self._cover(i, scored), **vars(said))
 
     def _entries(
-        self, places: Array, state: UserState, scored: Scored, negative: bool, placed: Placed
+        self,
+        places: Array,
+        state: UserState,
+        scored: Scored,
+        negative: bool,
+        placed: ResolvedFilters,
     ) -> Recommendations:
         entries = super()._entries(places, state, scored, negative, placed)
         if not isinstance(scored, ScoredParts):
@@ -332,7 +339,7 @@ class Product(TaggedModel):
         )
 
     def _difference(
-        self, pair: tuple[int, int], state: UserState, scored: Scored, placed: Placed
+        self, pair: tuple[int, int], state: UserState, scored: Scored, placed: ResolvedFilters
     ) -> Difference:
         found = super()._difference(pair, state, scored, placed)
         if not isinstance(scored, ScoredParts):
