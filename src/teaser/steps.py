@@ -1,6 +1,6 @@
 """The steps of a score, or of the difference of two scores: one list that adds up.
 
-Pages, notebooks, the terminal and the API draw this list.
+Pages, notebooks and the terminal draw this list.
 """
 
 from collections.abc import Iterable, Sequence

@@ -12,7 +12,7 @@ What a feature predicts *on its own* minimises the same without X on the right,
     |X - Q N D'|^2 + l1 |N D'|^2 + l2 |N|^2,    (Q'Q + l1 I) N D'D + l2 N = Q'X D,
 
 which the eigenvectors of Q'Q and D'D solve in closed form. A profile moves from N to E as the
-history grows. With weights (gram/weighting.py) it is (Q'wQ + L_Q) N D'D + l2 N = Q'wX C D, in
+history grows. With weights (model/gram.py) it is (Q'wQ + L_Q) N D'D + l2 N = Q'wX C D, in
 which D is C times the decoder.
 """
 

@@ -5,7 +5,7 @@
     L   = l1 dM((g_i / mean g)^ridge_power),    g = diag(X' dM(w) X)
     C   = dM((n_j / mean n)^(-item_power / 2)),    n_j the count of item j, at least 1
 
-gram/weighting.py has the formulas; see docs/users/model.md.
+model/gram.py has the formulas; see docs/users/model.md.
 """
 
 from dataclasses import dataclass
