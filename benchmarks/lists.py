@@ -284,7 +284,7 @@ def prepare(dataset: Dataset, folder: Path) -> None:
     models: dict[str, Any] = {
         "paper": Teaser(),
         "neighbours": Teaser(l2_weights=100.0, l2_encoder=300.0, **options),
-        "ease": EASE(l2_weights=300.0),
+        "ease": EASE(l2=300.0),
     }
     if not (folder / "data").is_dir():
         dataset.save(folder / "data")

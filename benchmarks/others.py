@@ -17,7 +17,7 @@ SAID = {
 
 def ease(dataset: Dataset, l2: float) -> dict[str, Any]:
     """Fit EASE in double precision; return what that took."""
-    return clocked(lambda: EASE(l2_weights=l2, dtype="float64").fit(dataset))[1]
+    return clocked(lambda: EASE(l2=l2, dtype="float64").fit(dataset))[1]
 
 
 def als(dataset: Dataset) -> dict[str, Any]:

@@ -9,8 +9,8 @@ def main() -> None:
     model = Teaser().fit(dataset)
     history = [dataset.items[i] for i in dataset.X.indices[:5]]
     print("The strongest leanings of somebody who saw", len(history), "events:")
-    for tag, affinity in model.profile(history).top(5):
-        print(f"  {affinity:+.2f}  {tag}")
+    for ranked in model.profile(history).top(5):
+        print(f"  {ranked.leaning:+.2f}  {ranked.tag}")
     before = model.recommend(history, k=3)
     presses = Presses().press("type=Concert", 3)
     after = model.recommend(history, presses, k=3)

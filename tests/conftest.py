@@ -33,12 +33,11 @@ settings.load_profile("teaser")
 ROOT = Path(__file__).resolve().parents[1]
 # Folders and files that take long. They come first: at the end one worker would be busy alone.
 LONG = (
-    *("website", "browser", "test_dask_gram.py", "test_server.py", "test_docs.py", "test_mount.py"),
-    *("test_docs.py", "test_package.py", "test_stdio.py", "test_router.py", "process"),
-    *("test_deploy.py", "test_teaser.py", "test_composition.py", "test_open.py"),
-    *("test_notebooks.py", "test_libraries.py", "test_neighbours.py", "test_refit.py"),
-    *("test_work.py", "test_impact.py", "test_soak.py", "test_demo.py", "test_main.py"),
-    *("test_lift.py", "test_sparse_encoder.py", "test_transfer.py", "test_write.py"),
+    *("website", "browser", "test_dask.py", "test_run.py", "test_docs.py", "test_mount.py"),
+    *("test_package.py", "test_stdio.py", "test_store_faults.py", "test_deploy.py"),
+    *("test_teaser.py", "test_composition.py", "test_notebooks.py", "test_libraries.py"),
+    *("test_neighbours.py", "test_refit.py", "test_choose.py", "test_check.py", "test_impact.py"),
+    *("test_soak.py", "test_demo.py", "test_main.py", "test_lift.py", "test_sparse.py"),
 )
 
 

@@ -56,8 +56,8 @@ def random_problem(seed: int, *, awkward: bool = True) -> tuple[Array, Array]:
 class WeightedProblem:
     """The objective with all weights and extensions, as one long vector of residuals.
 
-    `features` is Q, users x features; `content` is sqrt(delta) S, items x tags. `D` is items x
-    tags. `counts` are the items' counts where X holds strengths.
+    `features` is Q, users x features; `content` is sqrt(weight) T, items x terms, which counts
+    times the mean of diag(X'wX). `D` is items x tags.
     """
 
     X: Array
@@ -86,6 +86,10 @@ class WeightedProblem:
         return np.asarray(self.l1 * (g / g[: len(self.D)].mean()) ** self.ridge_power)
 
     @property
+    def mean_diagonal(self) -> float:
+        return float((self.w[:, None] * self.X**2).sum(axis=0).mean())
+
+    @property
     def c(self) -> Array:
         n = np.maximum((self.X != 0).sum(axis=0), 1)
         return np.asarray((n / n.mean()) ** (-self.item_power / 2))
@@ -106,7 +110,8 @@ class WeightedProblem:
             np.sqrt(self.kappa) * R * self.c,
         ]
         if self.content is not None:
-            parts.append((self.content.T - self.content.T @ B[:n]) * self.c)
+            scaled = np.sqrt(self.mean_diagonal) * self.content.T
+            parts.append((scaled - scaled @ B[:n]) * self.c)
         return np.concatenate([part.ravel() for part in parts])
 
     def encoder(self, kept: Array | None = None, R: Array | None = None) -> Array:
@@ -122,6 +127,24 @@ class WeightedProblem:
         free[:, t:] = ~np.eye(n, dtype=bool)
         found = least_squares(lambda M: self.residuals(M[:, :t], M[:, t:]), free)
         return found[:, :t], found[:, t:]
+
+
+def slow_content(terms: list[list[str]]) -> Array:
+    """T of items with these terms: tf-idf, one row and one term at a time, rows of length 1."""
+    known = sorted({term for own in terms for term in own})
+    T = np.zeros((len(terms), len(known)))
+    for i, own in enumerate(terms):
+        for j, term in enumerate(known):
+            if term in own:
+                n_with = sum(term in other for other in terms)
+                T[i, j] = (1 + np.log(own.count(term))) * np.log(len(terms) / n_with)
+        T[i] /= np.linalg.norm(T[i]) or 1.0
+    return T
+
+
+def content_of(S: Array) -> Array:
+    """T of the tags alone."""
+    return slow_content([[f"{j:04}" for j in np.flatnonzero(row)] for row in S])
 
 
 def least_squares(residuals: Callable[[Array], Array], free: Array) -> Array:

@@ -252,8 +252,7 @@ class TestForgery:
         self, folder: Path, change: dict[str, Any], said: str
     ) -> None:
         forge(folder, lambda manifest: manifest.update(change))
-        readers = (artifact.read_manifest, artifact.verify, artifact.read)
-        for reader in readers:
+        for reader in (artifact.read_manifest, artifact.read):
             with pytest.raises(ArtifactError, match=f"damaged.*{said}"):
                 reader(folder)
 

@@ -1,9 +1,7 @@
 """Errors: their tree, the facts that they carry, and names that are nearly right."""
 
-import difflib
 import pickle
 import re
-import time
 
 import numpy as np
 import pytest
@@ -53,6 +51,7 @@ def test_every_error_is_a_teaser_error() -> None:
         (errors.DataError, ValueError),
         (errors.ParameterError, ValueError),
         (errors.UnknownNameError, LookupError),
+        (errors.ResourceError, RuntimeError),
         (errors.NotFittedError, AttributeError),
         (errors.ConvergenceWarning, UserWarning),
     ],
@@ -64,65 +63,39 @@ def test_errors_are_caught_by_the_builtin_that_people_expect(
         raise error("found this, do that")
 
 
-FACTS: dict[TeaserError, dict[str, object]] = {
-    errors.UnknownItemError("i99", ("i9", "i90"), 40): {
-        "item_id": "i99",
-        "closest": ("i9", "i90"),
-        "n_items": 40,
-    },
-    errors.UnknownTagError("town=Gent", ["town=Ghent"]): {
-        "tag": "town=Gent",
-        "closest": ("town=Ghent",),
-    },
-    errors.MalformedTagError("Ghent"): {"tag": "Ghent", "closest": ()},
-    errors.UnknownFeatureError("twn", ["town"]): {"feature": "twn", "closest": ("town",)},
-    errors.PressRangeError("town=Ghent", 6, 5): {"tag": "town=Ghent", "presses": 6, "limit": 5},
-    errors.NotInHistoryError("i3"): {"item_id": "i3"},
-    errors.NotHiddenError("i3"): {"item_id": "i3"},
-    errors.ActionLimitError(10_000): {"limit": 10_000},
-    errors.StorageLimitError(10_000): {"limit": 10_000},
-    errors.ShareLimitError(100): {"limit": 100},
-    errors.TagNotHiddenError("town=Ghent"): {"tag": "town=Ghent"},
-    errors.FeedNameError("x" * 70, limit=60): {"name": "x" * 70, "limit": 60},
-    errors.FeedExistsError("Friday"): {"name": "Friday"},
-    errors.FeedLimitError(20): {"limit": 20},
-    errors.WishLimitError(62, 50): {"n": 62, "limit": 50},
-    errors.StateLimitError("hidden tags", 300, 200): {"kind": "hidden tags", "n": 300},
-    errors.ImportedFileError("It is not JSON."): {"problem": "It is not JSON."},
-    errors.ContradictionError("only a=b", "without a=b"): {"one": "only a=b"},
-    errors.UnknownFeedError("Fridy", ["Friday"]): {"name": "Fridy", "closest": ("Friday",)},
-    errors.UnknownBoostError("promotd", ["promoted"]): {"closest": ("promoted",)},
-    errors.UnknownUserError("u1", ["u10"], 30): {"closest": ("u10",), "n_users": 30},
-}
+CARRIED: list[tuple[TeaserError, str]] = [
+    (
+        errors.LimitError("{n:,} wishes; at most {limit}.", problem="wishes", n=6_200, limit=50),
+        "6,200 wishes; at most 50.",
+    ),
+    (errors.ParameterError("a {b} c"), "a {b} c"),
+    (errors.ParameterError("{one} or {other}.", one="{x}", other=2), "{x} or 2."),
+    (errors.UnknownNameError("feature", "twn", ["town"]), "Unknown feature 'twn'. Closest: town."),
+    (errors.UnknownNameError("tag", Tag("a", "b"), hint="Look."), "Unknown tag a=b. Look."),
+    (errors.UnknownNameError("list", "x", message="{name} is no {kind}."), "x is no list."),
+    (errors.UnknownNameError("person"), "There is no such person. Was it deleted?"),
+    (errors.SearchTimeoutError(2.5), "The search did not end within 2.5 s. Allow it more time"),
+]
 
 
-def test_errors_carry_facts_and_make_their_message_of_them() -> None:
-    for error, facts in FACTS.items():
-        assert {name: getattr(error, name) for name in facts} == facts
-        message = str(error)
-        assert message.endswith(".")
-        for fact in facts.values():
-            for part in fact if isinstance(fact, tuple) else (fact,):
-                assert (f"{part:,}" if isinstance(part, int) else str(part)) in message
+def test_facts_fill_in_the_message() -> None:
+    for error, message in CARRIED:
+        assert str(error).startswith(message)
+    assert CARRIED[0][0].facts == {"n": 6_200, "limit": 50}
 
 
-def test_errors_with_facts_survive_pickling() -> None:
-    for error, facts in FACTS.items():
+def test_an_unknown_name_carries_what_it_would_name_and_the_closest() -> None:
+    error = errors.UnknownNameError("feature", "twn", ["town"])
+    assert (error.kind, error.name, error.closest) == ("feature", "twn", ("town",))
+    assert error.problem == "unknown feature"
+
+
+def test_errors_survive_pickling_with_their_facts() -> None:  # as workers send them
+    for error, _ in CARRIED:
         again = pickle.loads(pickle.dumps(error))
         assert type(again) is type(error)
+        assert vars(again) == vars(error)
         assert str(again) == str(error)
-        assert {name: getattr(again, name) for name in facts} == facts
-
-
-def test_errors_without_facts_have_a_message() -> None:
-    for kind in (
-        errors.NothingToUndoError,
-        errors.NothingToRedoError,
-        errors.UnknownPersonError,
-        errors.UnknownShareError,
-        errors.ForeignOriginError,
-    ):
-        assert str(kind()).endswith((".", "?"))
 
 
 class TestClosest:
@@ -133,21 +106,9 @@ class TestClosest:
     def test_it_says_nothing_when_nothing_resembles(self) -> None:
         assert closest("zzz", ["rating"]) == ""
 
-    def test_it_says_nothing_of_no_names(self) -> None:
-        assert closest("a", []) == ""
-
-    def test_it_names_as_many_as_asked(self) -> None:
-        assert closest("ab", ["aa", "ac", "ad", "ae"], n=2).count(",") == 1
-
     def test_among_very_many_names_it_still_finds_a_near_one(self) -> None:
         names = [f"{letter}-{number}" for number in range(2_000) for letter in "abcdefgh"]
         assert "h-1999" in closest("h-19999", names)
-
-    def test_among_very_many_names_an_odd_beginning_is_no_trouble(self) -> None:
-        assert closest("?" * 1_000, (f"item-{i}" for i in range(20_000))) == ""
-
-    def test_the_empty_name_is_no_trouble(self) -> None:
-        assert closest("", (str(i) for i in range(20_000))) == ""
 
 
 def test_a_missing_package_tells_how_to_install_it() -> None:
@@ -159,34 +120,22 @@ def test_a_missing_package_tells_how_to_install_it() -> None:
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # as workers send it
 
 
-def test_long_names_are_cut_in_messages_only() -> None:
+def test_long_facts_are_cut_in_messages_only() -> None:
     long = "x" * 60_000
     for error in (
-        errors.UnknownItemError(long),
-        errors.UnknownTagError(Tag("theme", long)),
-        errors.MalformedTagError(long),
-        errors.UnknownFeatureError(long),
-        errors.UnknownFeedError(long),
-        errors.FeedNameError(long, 60),
-        errors.FeedExistsError(long),
-        errors.TagNotHiddenError(long),
-        errors.NotHiddenError(long),
-        errors.WishError(long, "It begins with no known word."),
-        errors.ContradictionError(long, long),
-        errors.PressRangeError(Tag("theme", long), 9, 5),
+        errors.UnknownNameError("item", long),
+        errors.UnknownNameError("tag", Tag("theme", long)),
+        errors.ParameterError("{one} and {other} cannot both be.", one=long, other=long),
     ):
-        assert len(str(error)) < 400, type(error)
-        assert "xxx…" in str(error), type(error)
-    assert errors.UnknownItemError(long).item_id == long
-    problem = "a sentence, " * 30
-    assert problem in str(errors.ImportedFileError(problem))
+        assert len(str(error)) < 400
+        assert "xxx…" in str(error)
+    assert errors.UnknownNameError("item", long).name == long
     assert errors.shortened("x" * 80) == "x" * 80
     assert errors.shortened("x" * 81) == "x" * 80 + "…"
 
 
 RNG = np.random.default_rng(14)
 HEXES = [RNG.bytes(16).hex() for _ in range(20_000)]
-NUMBERS = [f"item-{i:05d}" for i in range(20_000)]
 TITLES = [f"The {word} story of {i} friends" for i in range(10_000) for word in ("odd", "old")]
 
 
@@ -211,22 +160,3 @@ def test_a_typing_error_anywhere_finds_its_name_among_very_many(names: list[str]
     for wrong in mistakes(names[7_777]):
         if wrong not in names:
             assert names[7_777] in closest_names(wrong, names), wrong
-
-
-def test_among_numbers_a_name_with_one_letter_more_or_less_is_found() -> None:
-    for wrong in ("item-0777", "itm-07777", "?tem-07777", "item-07777?"):
-        best = closest_names(wrong, NUMBERS)[0]
-        assert difflib.SequenceMatcher(None, wrong, best).ratio() > 0.85
-
-
-def test_names_that_differ_beyond_what_is_compared_are_all_named() -> None:
-    long = "x" * 64
-    assert set(closest_names(long + "d", [long + "a", long + "b"])) == {long + "a", long + "b"}
-
-
-def test_very_many_and_long_names_take_little_time() -> None:
-    names = ["ab" * 45 + name for name in HEXES] * 5
-    start = time.process_time()
-    for wrong in ("x" * 90, HEXES[0] * 3, "0" * 90, "ab" * 50_000):
-        closest_names(wrong, names)
-    assert time.process_time() - start < 4.0

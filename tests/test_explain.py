@@ -76,7 +76,14 @@ def test_lists_and_explanations_tell_the_same(
     for r in model.recommend(history, presses, k=5):
         whole = model.explain(r.item_id, history, presses)
         assert (r.score, r.match) == (whole.score, whole.match)
-        assert r.reasons == main_reasons(whole.reasons)
+        leanings = model.profile(history, presses).leanings
+        assert r.reasons == main_reasons(whole.reasons, leanings=leanings)
+        for reason in r.reasons:
+            assert isinstance(reason, Reason)
+            assert all(reason.contribution * leanings[tag] > 0 for tag in reason.tags)
+        told = r.general + sum(reason.contribution for reason in r.reasons) + r.other
+        assert told == pytest.approx(r.score)
+        assert r.other_share == pytest.approx(r.other / whole.total if whole.total else 0.0)
         assert r.title == whole.title
         assert r.general == whole.general
         assert r.general_share == pytest.approx(whole.general_share)
@@ -234,7 +241,7 @@ def test_general_appeal_is_told_apart_and_counts_in_the_shares() -> None:
 def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
     a = np.array([0.2, 0.5, -0.3, 0.4, 0.1, 0.0])
     together = np.array([0, 1, 0, 1, 2, -1])
-    parts = find_contributions(a, np.arange(6), np.ones(6), TAGS, scale=0.5, together=together)
+    parts = find_contributions(a, np.arange(6), np.ones(6), TAGS, scale=0.5, groups=together)
     first, second, third, last = parts.reasons()
     assert isinstance(first, Reason)
     assert isinstance(second, Reason)
@@ -246,7 +253,7 @@ def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
     assert first.sentence() == "60 % because of your affinity of 0.9 with F: 1 and F: 3"
     # Where the weights differ, affinity x weight is still what is added.
     w = np.array([1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
-    (top, *_) = find_contributions(a, np.arange(6), w, TAGS, together=together).reasons()
+    (top, *_) = find_contributions(a, np.arange(6), w, TAGS, groups=together).reasons()
     assert isinstance(top, Reason)
     assert top.weight == pytest.approx(1.25)
     assert top.affinity * top.weight == pytest.approx(top.contribution) == pytest.approx(1.2)
@@ -297,3 +304,19 @@ def test_many_reasons_are_told_together() -> None:
 def test_what_no_boost_adds_is_a_number_with_a_point(model: Teaser) -> None:
     for found in (model.explain("i6", ["i2"]), model.recommend(["i2"], k=1)[0]):
         assert isinstance(found.boost, float)
+
+
+def test_a_card_names_what_agrees_with_leaning_and_at_least_one_reason() -> None:
+    tags = [Tag("a", name) for name in ("up", "down", "small")]
+    reasons = [
+        Reason(tags[0], -0.6, -0.6, -0.6),
+        Reason(tags[1], -0.3, -0.3, -0.3),
+        Reason(tags[2], 0.01, 0.01, 0.01),
+    ]
+    leanings = {tags[0]: 0.4, tags[1]: -0.4, tags[2]: 0.2}
+    # The first goes against its leaning; the last is the only one that speaks for the item.
+    assert main_reasons(reasons, leanings=leanings) == (reasons[1], reasons[2])
+    assert main_reasons(reasons, leanings=leanings, negative=False) == (reasons[2],)
+    assert main_reasons(reasons, leanings={**leanings, tags[2]: 0.0}) == (reasons[1],)
+    both = Reason(tags[0], 0.5, 0.5, 0.5, tags=(tags[0], tags[1]))
+    assert main_reasons([both], leanings=leanings) == ()

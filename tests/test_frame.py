@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from teaser.errors import MissingPackageError
-from teaser.frame import Framed, FrameList, as_pandas, id_type, make_frame
+from teaser.frame import FrameList, as_pandas, id_type, make_frame
 
 COLUMNS = {"item_id": None, "score": pl.Float64, "title": pl.String}
 
@@ -16,18 +16,6 @@ class Numbers(FrameList[int]):
 
     def to_frame(self) -> pl.DataFrame:
         return make_frame(([n] for n in self), {"n": pl.Int64})
-
-
-def test_rows_become_columns_of_the_given_types() -> None:
-    frame = make_frame([("a", 1, None), ("b", 2.5, "B")], COLUMNS)
-    assert frame.schema == {"item_id": pl.String, "score": pl.Float64, "title": pl.String}
-    assert frame.rows() == [("a", 1.0, None), ("b", 2.5, "B")]
-
-
-def test_no_rows_keep_the_columns() -> None:
-    frame = make_frame([], COLUMNS)
-    assert frame.columns == list(COLUMNS)
-    assert frame.height == 0
 
 
 @pytest.mark.parametrize(
@@ -64,11 +52,6 @@ def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         Numbers([1]).to_pandas()
     with pytest.raises(MissingPackageError):
         as_pandas(make_frame([], COLUMNS))
-
-
-def test_a_result_must_say_how_it_becomes_a_frame() -> None:
-    with pytest.raises(NotImplementedError):
-        Framed().to_frame()
 
 
 def test_ids_of_both_types_become_texts() -> None:

@@ -15,7 +15,7 @@ FILES = sorted(p for p in SOURCE.rglob("*.py") if "migrations" not in p.parts)
 ORDER = [
     "errors", "console", "files", "artifact", "steps", "notebook", "progress",
     "parameters", "frame",
-    "data", "profile", "explain", "transparency", "recommend", "model",
+    "data", "leaning", "profile", "explain", "transparency", "recommend", "model",
     "extensions", "baselines", "testing", "steer", "words",
     "app", "evaluate", "bridges", "cli", "_command",
 ]  # fmt: skip

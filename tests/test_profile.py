@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from terminal import pretty
 
 from teaser import Presses, Steering, Tag, Teaser
-from teaser.errors import ParameterError, UnknownTagError
+from teaser.errors import ParameterError, UnknownNameError
 from teaser.profile import (
     DEFAULT_STEERING,
     GENERAL,
@@ -92,18 +92,13 @@ def test_affinities_do_not_depend_on_the_size_of_raw_scores(
     assert_allclose(found, affinities(p, [length], DEFAULT_STEERING), rtol=1e-9, atol=1e-9)
 
 
-def test_presses_move_an_affinity_within_its_bounds() -> None:
-    cases: list[Any] = [
+def test_presses_move_an_affinity_without_bounds() -> None:
+    for affinity, steps, wanted in (
         (0.0, 3, 0.6),
-        (0.7, 3, 1.0),  # the bound
-        (1.7, 2, 1.7),  # already beyond: + never lowers
-        (1.7, -2, 1.3),
-        (-0.3, -5, -1.0),
-        (-1.4, -1, -1.4),
-        (-1.4, 5, -0.4),
+        (1.7, 2, 2.1),
+        (-1.4, -1, -1.6),
         (0.25, 0, 0.25),
-    ]
-    for affinity, steps, wanted in cases:
+    ):
         values = np.array([affinity, 9.0])
         found = press(values, {0: steps}, 0.2)
         assert found[0] == pytest.approx(wanted)
@@ -171,11 +166,11 @@ def test_presses_are_placed_by_tag_or_text() -> None:
 
 def test_bad_presses_are_refused(model: Teaser) -> None:
     cases: list[Any] = [
-        ({"town=Gent": 1}, UnknownTagError, r"Unknown tag town=Gent\. Closest: town=Ghent"),
-        ({"town": 1}, UnknownTagError, "feature=value"),
+        ({"town=Gent": 1}, UnknownNameError, r"Unknown tag town=Gent\. Closest: town=Ghent"),
+        ({"town": 1}, UnknownNameError, "feature=value"),
         ({"town=Ghent": 6}, ParameterError, r"out of range; -5 to 5"),
         ({"town=Ghent": 1.5}, ParameterError, "must be a whole number"),
-        ({3: 1}, UnknownTagError, "Unknown tag 3"),
+        ({3: 1}, UnknownNameError, "Unknown tag 3"),
         ([("town=Ghent", 1)], ParameterError, "Presses must map tags"),
         ("town=Ghent", ParameterError, "Presses must map tags"),
     ]
@@ -194,17 +189,22 @@ def test_a_profile_names_every_tag_and_sums_its_impacts_to_one(model: Teaser) ->
     assert found.history == ("i1", "i4")
     assert found.presses == {Tag("town", "Ghent"): 2}
     assert found.certainty == pytest.approx(0.6)
-    plain = model.profile(["i1", "i4"]).affinities
-    assert found.affinities[Tag("town", "Ghent")] == pytest.approx(
-        press(np.array([plain[Tag("town", "Ghent")]]), {0: 2}, 0.2)[0]
-    )
+    plain = model.profile(["i1", "i4"])
+    assert found.step == plain.step > 0
+    ghent = Tag("town", "Ghent")
+    assert found.affinities[ghent] == pytest.approx(plain.affinities[ghent] + 2 * plain.step)
 
 
 def test_the_strongest_tags_come_first(model: Teaser) -> None:
     found = model.profile(["i1", "i4"])
-    sizes = [abs(a) for _, a in found.top(100)]
+    every = found.top(100)
+    sizes = [abs(leaning) for _, leaning, _ in every]
     assert sizes == sorted(sizes, reverse=True)
-    assert {tag.feature for tag, _ in found.top(100, feature="town")} == {"town"}
+    assert {each.tag: each.affinity for each in every} == found.affinities
+    assert {each.tag: each.leaning for each in every if each.tag in found.leanings} == (
+        found.leanings
+    )
+    assert {each.tag.feature for each in found.top(100, feature="town")} == {"town"}
     assert len(found.top(2)) == 2
 
 
@@ -221,8 +221,9 @@ def test_a_cold_profile_is_general_appeal(model: Teaser) -> None:
     assert not any(found.affinities.values())
     assert found.general == 0.6
     assert not any(found.impacts.values())
-    assert model.profile([], {GENERAL: -2}).general == pytest.approx(0.2)
-    assert model.profile([], {"general appeal=general appeal": 1}).general == pytest.approx(0.8)
+    fixed = Steering(step=0.2)
+    for presses, general in (({GENERAL: -2}, 0.2), ({"general appeal=general appeal": 1}, 0.8)):
+        assert model.profile([], presses, steering=fixed).general == pytest.approx(general)
 
 
 def test_the_scale_is_that_of_the_values_or_of_the_raw_scores() -> None:
@@ -260,7 +261,8 @@ def test_general_appeal_is_apart_from_the_tags() -> None:
     found = Profile(tags, np.array([0.5, 0.1, 0.9]), **how)
     assert found.general == 0.9
     assert found.affinities == {tags[0]: 0.5, POPULARITY: 0.1}
-    assert found.top(5) == [(tags[0], 0.5), (POPULARITY, 0.1)]
+    # Without leanings, the order is that of affinities.
+    assert found.top(5) == [(tags[0], 0.0, 0.5), (POPULARITY, 0.0, 0.1)]
     assert Profile(tags[:2], np.array([0.5, 0.1]), **how).general == 0.0
 
 
@@ -284,7 +286,7 @@ def test_a_disliked_item_counts_against_its_tags(model: Teaser) -> None:
     found = model.profile(history)
     assert (found.history, found.strengths) == (("i1", "i4", "i7"), (1.0, 1.0, -0.25))
     assert found.certainty == pytest.approx(0.8)
-    tag = next(t for t, a in model.profile(["i7"]).top(9) if a > 0)
+    tag = next(t for t, _, a in model.profile(["i7"]).top(9) if a > 0)
     parts = model.origins(tag, history)
     assert parts["i7"] == pytest.approx(-0.25 * model.origins(tag, ["i7"])["i7"])
     assert sum(parts.values()) < sum(model.origins(tag, ["i1", "i4"]).values())
@@ -352,10 +354,11 @@ def test_the_factor_is_what_turned_raw_scores_into_affinities(scale: str) -> Non
 def test_a_profile_is_a_frame_of_one_row_a_tag(model: Teaser) -> None:
     profile = model.profile(["i1", "i5"], {"town=Ghent": 2})
     frame = profile.to_frame()
-    assert frame.columns == ["feature", "value", "affinity", "presses", "impact"]
-    rows = [(Tag(f, v), a) for f, v, a in frame.select("feature", "value", "affinity").rows()]
-    assert rows == profile.top(1000)
-    assert dict(rows) == profile.affinities
+    assert frame.columns == ["feature", "value", "leaning", "affinity", "presses", "impact"]
+    rows = [(Tag(f, v), leaning, a) for f, v, leaning, a, *_ in frame.rows()]
+    assert [(tag, leaning or 0.0, a) for tag, leaning, a in rows] == profile.top(1000)
+    assert {tag: a for tag, _, a in rows} == profile.affinities
+    assert {tag: leaning for tag, leaning, _ in rows if leaning is not None} == profile.leanings
     assert dict(frame.filter(frame["presses"] != 0).select("value", "presses").rows()) == {
         "Ghent": 2
     }
@@ -371,7 +374,9 @@ def test_a_profile_reads_as_lines_in_a_terminal(model: Teaser) -> None:
     assert general == f"  general appeal {found.general:+.2f}"
     assert len(features) == len(found.impacts)
     (town,) = (line for line in features if line.startswith("  Town ("))
-    assert f"Ghent {found.affinities[Tag('town', 'Ghent')]:+.2f} (pressed +2)" in town
+    ghent = Tag("town", "Ghent")
+    itself = f"(itself {found.affinities[ghent]:+.2f}, pressed +2)"
+    assert f"Ghent {found.leanings[ghent]:+.2f} {itself}" in town
     assert f"({found.impacts['town']:.0%} of scores)" in town
     many = replace(found, impacts={f"f{i}": 0.1 for i in range(10)})
     assert pretty(many).splitlines()[-1] == "  2 further features"
@@ -382,5 +387,5 @@ def test_presses_by_bare_names(model: Teaser) -> None:
     found = model.profile(["i1"], {"general appeal": -3, "Ghent": 1})
     assert found.presses == wanted.presses
     assert_array_equal(found.values, wanted.values)
-    with pytest.raises(UnknownTagError, match=r"'Gent' is not a tag.*town=Ghent"):
+    with pytest.raises(UnknownNameError, match=r"'Gent' is not a tag.*town=Ghent"):
         model.profile(["i1"], {"Gent": 1})

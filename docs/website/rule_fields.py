@@ -1,8 +1,8 @@
 """The tables of the fields of rules, made from the classes of the rules."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, fields
 from inspect import getdoc
 from types import UnionType
 from typing import get_args, get_type_hints
@@ -20,6 +20,8 @@ _WRITTEN = {
     float: "number",
     tuple[str, ...]: "list of texts",
     tuple[float, ...]: "list of numbers",
+    Mapping[str, str]: "table of texts",
+    Mapping[str, tuple[str, ...]]: "table of lists of texts",
 }
 
 
@@ -57,13 +59,14 @@ def _rows(rule: type[Rule], names: list[str]) -> Iterator[str]:
         if name == "column" and not rule.takes_columns:
             kinds = (str,)
         written = " or ".join(_WRITTEN[each] for each in kinds)
-        yield f"| `{name}` | {written} | {_default(found[name].default)} | {texts[name]} |"
+        yield f"| `{name}` | {written} | {_default(found[name])} | {texts[name]} |"
 
 
-def _default(value: object) -> str:
+def _default(field: Field[object]) -> str:
+    value = {} if field.default_factory is not MISSING else field.default
     if value is MISSING:
         return "*needed*"
-    if value in ("", ()):
+    if value in ("", (), {}):
         return "none"
     shown = f'"{value}"' if isinstance(value, str) else str(value)
     return f"`{shown}`".replace("|", "\\|")

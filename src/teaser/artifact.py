@@ -153,11 +153,6 @@ def read(folder: str | Path) -> Content:
     return _retry(Path(folder), _read)
 
 
-def verify(folder: str | Path) -> None:
-    """Raise `ArtifactError` if a file of a folder is not as `write` wrote it."""
-    _retry(Path(folder), _verify)
-
-
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
     """Raise `ArtifactError` for any error that a damaged or forged content causes.

@@ -1,6 +1,6 @@
 """The models that Teaser is compared with."""
 
-from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.ease import EASE, RDLAE
 from teaser.model.baselines.edlae import EDLAE
 from teaser.model.baselines.itemknn import ItemKNN
 from teaser.model.baselines.neighbour_ease import NeighbourEASE
@@ -11,6 +11,7 @@ from teaser.model.baselines.wmf import WMF, WMFS
 __all__ = [
     "EASE",
     "EDLAE",
+    "RDLAE",
     "WMF",
     "WMFS",
     "ItemKNN",

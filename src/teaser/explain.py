@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -47,11 +47,14 @@ class Reason:
     affinity
         The user's affinity with the tag; with near-equal tags the sum of theirs.
     weight
-        The item's weight for the tag: 1 unless weights were learned; for popularity, the
-        popularity of the item; for near-equal tags the mean.
+        The item's weight for the tag: `usual` unless weights were learned; for popularity, the
+        popularity of the item times it; for near-equal tags the mean.
     tags
         The tags of the item that the reason is about, which lie on nearly the same items; mostly
         `tag` alone.
+    usual
+        The item's weight for any tag where none was learned: 1, or less for popular items and
+        more for others with `Weights(history_power=...)`.
     """
 
     kind: ClassVar[str] = "tag"
@@ -62,6 +65,7 @@ class Reason:
     affinity: float
     weight: float = 1.0
     tags: tuple[Tag, ...] = ()
+    usual: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.tags:
@@ -69,8 +73,12 @@ class Reason:
 
     @property
     def matters_more(self) -> bool:
-        """Whether the weight of the tag for this item is clearly above 1."""
-        return self.weight >= MATTERS_MORE and self.tag != POPULARITY
+        """Whether the weight of the tag for this item is clearly above the usual one."""
+        return self.weight >= MATTERS_MORE * self.usual and self.tag != POPULARITY
+
+    def agrees(self, leanings: Mapping[Tag, float]) -> bool:
+        """Whether the contribution has the sign of the leanings towards the reason's tags."""
+        return all(self.contribution * leanings.get(tag, 0.0) > 0 for tag in self.tags)
 
     def sentence(self, label: str | None = None) -> str:
         """Return the reason as a sentence; `label` names the tags otherwise than by their values.
@@ -164,11 +172,21 @@ def main_reasons(
     n: int = N_REASONS,
     min_share: float = MIN_SHARE,
     negative: bool = True,
+    leanings: Mapping[Tag, float] | None = None,
 ) -> tuple[AnyReason, ...]:
     """Return the `n` main reasons of a list in order of absolute share.
 
     Boosts are always among them, so that no item is promoted without saying so.
+
+    Parameters
+    ----------
+    leanings
+        The leanings of the user. A tag is then a reason only if its contribution has the sign of
+        the leaning towards it, and if none of the user's own reasons speaks for the item, the
+        largest that does is one more, however small. None: every tag may be a reason.
     """
+    if leanings is not None:
+        reasons = [r for r in reasons if not isinstance(r, Reason) or r.agrees(leanings)]
     boosts = sum(isinstance(r, BoostReason) and (negative or r.share > 0) for r in reasons)
     left = n - boosts
     found: list[AnyReason] = []
@@ -179,7 +197,15 @@ def main_reasons(
         if is_boost or (left > 0 and abs(reason.share) >= min_share):
             found.append(reason)
             left -= not is_boost
+    if leanings is not None and not any(map(_speaks_for, found)):
+        more = next(filter(_speaks_for, reasons), None)
+        found = found if more is None else sorted([*found, more], key=lambda r: -abs(r.share))
     return tuple(found)
+
+
+def _speaks_for(reason: AnyReason) -> bool:
+    """Whether a reason is the user's own, and for the item."""
+    return reason.share > 0 and not isinstance(reason, BoostReason)
 
 
 def named_reason(reason: AnyReason) -> tuple[str, str]:
@@ -459,6 +485,14 @@ _COLUMNS = {
 }
 
 
+class MainReasons(NamedTuple):
+    """The reasons on a card, what all other tags and viewed items add, and its signed share."""
+
+    reasons: tuple[AnyReason, ...]
+    other: float
+    other_share: float
+
+
 @dataclass(frozen=True, eq=False)
 class Contributions:
     """The parts of one item's score for one user.
@@ -474,10 +508,12 @@ class Contributions:
         What general appeal adds.
     viewed
         What the items of the history add; None without a remainder.
-    together
+    near_equal_group
         For each tag of the model the number of its group of near-equal tags, -1 for none.
     boosts
         The boosts that the item has: what each is named by, and what it adds.
+    usual
+        See `Reason`.
     """
 
     tags: Sequence[Tag]
@@ -487,8 +523,9 @@ class Contributions:
     parts: Array
     general: float = 0.0
     viewed: Viewed | None = None
-    together: Array | None = None
+    near_equal_group: Array | None = None
     boosts: tuple[tuple[BoostName, float], ...] = ()
+    usual: float = 1.0
 
     @cached_property
     def total(self) -> float:
@@ -506,6 +543,18 @@ class Contributions:
     def general_share(self) -> float:
         """The signed share of general appeal."""
         return self.general / self.total if self.total > 0 else 0.0
+
+    def main(self, leanings: Mapping[Tag, float], *, negative: bool) -> MainReasons:
+        """Return the main reasons that agree with leanings, and what all others add."""
+        chosen = main_reasons(
+            self.reasons(min_share=MIN_SHARE), negative=negative, leanings=leanings
+        )
+        if not any(map(_speaks_for, chosen)):
+            chosen = main_reasons(self.reasons(), negative=negative, leanings=leanings)
+        viewed = 0.0 if self.viewed is None else float(self.viewed.parts.sum())
+        every = float(self.parts.sum()) + viewed + self.boost
+        other = every - sum(reason.contribution for reason in chosen)
+        return MainReasons(chosen, other, other / self.total if self.total > 0 else 0.0)
 
     def by_tag(self) -> dict[Tag, float]:
         """Return what each tag of the item adds."""
@@ -554,10 +603,10 @@ class Contributions:
     def _groups(self) -> list[list[int]]:
         """Return the places of the tags that are told together, largest contribution first."""
         every = range(len(self.positions))
-        if self.together is None:
+        if self.near_equal_group is None:
             return [[n] for n in every]
         groups: dict[int, list[int]] = {}
-        for n, number in zip(every, self.together[self.positions].tolist(), strict=True):
+        for n, number in zip(every, self.near_equal_group[self.positions].tolist(), strict=True):
             groups.setdefault(number if number >= 0 else -1 - n, []).append(n)
         return [
             group if len(group) == 1 else sorted(group, key=lambda n: -abs(self.parts[n]))
@@ -568,13 +617,14 @@ class Contributions:
         if len(group) == 1:
             n = group[0]
             tag = self.tags[self.positions[n]]
-            return Reason(tag, part, share, float(self.affinities[n]), float(self.weights[n]))
+            own = float(self.affinities[n]), float(self.weights[n])
+            return Reason(tag, part, share, *own, usual=self.usual)
         named = tuple(self.tags[j] for j in self.positions[group].tolist())
         a, w = self.affinities[group], self.weights[group]
         weight = float(w.mean())
         # So that affinity x weight is sum_j a_j D_ij also where the weights differ.
         affinity = float(a @ w) / weight if weight else float(a.sum())
-        return Reason(named[0], part, share, affinity, weight, named)
+        return Reason(named[0], part, share, affinity, weight, named, self.usual)
 
 
 def find_contributions(
@@ -587,8 +637,9 @@ def find_contributions(
     general: int | None = None,
     offset: float = 0.0,
     viewed: Viewed | None = None,
-    together: Array | None = None,
+    groups: Array | None = None,
     boosts: tuple[tuple[BoostName, float], ...] = (),
+    usual: float = 1.0,
 ) -> Contributions:
     """Return the parts of one item's score.
 
@@ -604,18 +655,19 @@ def find_contributions(
         The position of general appeal, or None.
     offset
         What is added to the score of every item; it is told with general appeal.
-    viewed, together, boosts
-        See `Contributions`.
+    viewed, groups, boosts, usual
+        See `Contributions`; `groups` is its `near_equal_group`.
     """
     a = affinities[positions]
     # a_j D_ij, times the factor of the tags' part
     parts = scale * a * weights
     if general is None:
-        return Contributions(tags, positions, a, weights, parts, offset, viewed, together, boosts)
+        found = (positions, a, weights, parts)
+        return Contributions(tags, *found, offset, viewed, groups, boosts, usual)
     own = positions != general
     appeal = float(parts[~own].sum()) + offset
     positions, a, weights, parts = (each[own] for each in (positions, a, weights, parts))
-    return Contributions(tags, positions, a, weights, parts, appeal, viewed, together, boosts)
+    return Contributions(tags, positions, a, weights, parts, appeal, viewed, groups, boosts, usual)
 
 
 def number_features(tags: Sequence[Tag]) -> tuple[list[str], Array]:
@@ -872,7 +924,7 @@ def _tag_parts(first: Contributions, second: Contributions) -> Iterator[Differen
     groups: dict[int, dict[int, list[float]]] = {}
     for place, item in enumerate((first, second)):
         for j, added in zip(item.positions.tolist(), item.parts.tolist(), strict=True):
-            number = -1 if first.together is None else int(first.together[j])
+            number = -1 if first.near_equal_group is None else int(first.near_equal_group[j])
             # Tags in no group stand alone; they have numbers that no group has.
             group = groups.setdefault(number if number >= 0 else -1 - j, {})
             group.setdefault(j, [0.0, 0.0])[place] += added

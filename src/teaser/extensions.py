@@ -1,5 +1,6 @@
 """Extensions of the model: their options objects, and the groups behind discovered tags."""
 
+from teaser.model.extensions.content import Content
 from teaser.model.extensions.decoder import LearnedDecoder
 from teaser.model.extensions.discovered import DiscoveredTags, discover
 from teaser.model.extensions.groups import Group, Groups
@@ -8,6 +9,7 @@ from teaser.model.extensions.sparse import SparseEncoder
 from teaser.model.extensions.weights import Weights
 
 __all__ = [
+    "Content",
     "DiscoveredTags",
     "Group",
     "Groups",

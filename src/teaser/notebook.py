@@ -420,18 +420,19 @@ def _soft(text: str) -> Html | str:
 
 
 _COLUMNS = (
-    Column("feature and tag"), Column("drawn", for_wide=True), Column("affinity", is_number=True),
-    Column("presses", is_number=True),
+    Column("feature and tag"), Column("drawn", for_wide=True), Column("leaning", is_number=True),
+    Column("affinity", is_number=True, for_wide=True), Column("presses", is_number=True),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class TagBar:
-    """A tag with its affinity and net presses."""
+    """A tag with its affinity, its net presses and the leaning towards it, which is drawn."""
 
     name: str
     affinity: float
     presses: int = 0
+    leaning: float | None = None
 
 
 @dataclass(frozen=True)
@@ -464,29 +465,36 @@ def draw_profile(
     groups += [_feature_rows(feature) for feature in features]
     body = element(
         "table",
-        element("caption", "Affinities, and each feature's share in the scores"),
+        element("caption", "Leanings, affinities, and each feature's share in the scores"),
         head(_COLUMNS),
         *(element("tbody", *rows, class_="group") for rows in groups),
     )
-    note = paragraph("Affinities are relative to the average user.")
-    return panel(named, body, note if general is not None else "")
+    note = "Leaning: how far items with the tag stand above your average item. "
+    note += "Affinity: what the tag adds by itself"
+    relative = ", relative to the average user." if general is not None else "."
+    return panel(named, body, paragraph(note + relative))
 
 
 def _feature_rows(feature: FeatureBars) -> list[Html]:
     impact = number(f"{percent(feature.impact)} of scores")
-    named = (feature.name, share_bar(feature.impact), impact, "")
+    named = (feature.name, share_bar(feature.impact), "", impact, "")
     rows = [row(_COLUMNS, named), *map(_tag_row, feature.tags)]
     if feature.n_more:
         more = element("span", f"{feature.n_more:,} more", class_="soft")
-        rows.append(row(_COLUMNS, (more, "", "", "")))
+        rows.append(row(_COLUMNS, (more, "", "", "", "")))
     return rows
 
 
 def _tag_row(tag: TagBar) -> Html:
-    is_shown = abs(tag.affinity) >= 0.005
-    affinity = number(signed(f"{tag.affinity:+.2f}"), tag.affinity) if is_shown else number("0.00")
+    drawn = tag.affinity if tag.leaning is None else tag.leaning
+    leaning = "" if tag.leaning is None else _rounded(tag.leaning)
     pressed = signed(f"{tag.presses:+d}") if tag.presses else ""
-    return row(_COLUMNS, (tag.name, signed_bar(tag.affinity), affinity, pressed))
+    return row(_COLUMNS, (tag.name, signed_bar(drawn), leaning, _rounded(tag.affinity), pressed))
+
+
+def _rounded(value: float) -> Html:
+    """Return a number with its sign; none for one that rounds to zero."""
+    return number(signed(f"{value:+.2f}"), value) if abs(value) >= 0.005 else number("0.00")
 
 
 _STEP_COLUMNS = (
@@ -608,17 +616,6 @@ _LEAST = 0.005
 _MOST_GROUPS = 30
 
 
-@dataclass(frozen=True)
-class TrialRow:
-    """One model that was tried: its name, nDCG, that over the yardstick's, parts, seconds."""
-
-    name: str
-    ndcg: float
-    share: float | None
-    parts: Mapping[str, float]
-    seconds: float
-
-
 def draw_model(
     text: str,
     *,
@@ -665,11 +662,12 @@ def draw_recipe(recipe: Html) -> str:
 
 
 def recipe_table(
-    rows: Sequence[TrialRow],
+    names: Sequence[str],
+    rows: Mapping[str, Sequence[str]],
     *,
+    narrow: int,
     chosen: str,
     why: str,
-    yardstick: str,
     n_users: int,
     left_out: Mapping[str, str],
 ) -> Html:
@@ -677,32 +675,29 @@ def recipe_table(
 
     Parameters
     ----------
+    names
+        The headings after that of the recipe.
     rows
-        The best trial of each recipe and of the models to compare with.
+        The best trial of each recipe and of the models to compare with, as cells by name.
+    narrow
+        How many of the columns narrow screens show.
     chosen
         The name of the recipe that was fitted.
-    yardstick
-        The model that shares compare with.
     n_users
         How many users were held out.
     left_out
         What was not tried or failed, with the reason.
     """
-    parts = [p for p in _part_names(rows) if any(r.parts.get(p, 0.0) >= _LEAST for r in rows)]
-    names = ("nDCG@100", f"of {yardstick}", *parts, "seconds")
-    others = (Column(n, is_number=True, for_wide=n in (*parts, "seconds")) for n in names)
+    others = (Column(n, is_number=True, for_wide=i >= narrow) for i, n in enumerate(names))
     columns = (Column("recipe"), *others)
     drawn = []
-    for trial in rows:
-        share = "" if trial.share is None else percent(trial.share)
-        shares = [percent(trial.parts[p]) if p in trial.parts else "" for p in parts]
-        is_chosen = trial.name == chosen
-        name = join([trial.name, " (chosen)"]) if is_chosen else trial.name
-        cells = (name, f"{trial.ndcg:.3f}", share, *shares, f"{trial.seconds:.1f}")
-        drawn.append(row(columns, cells, class_="chosen" if is_chosen else None))
+    for name, cells in rows.items():
+        is_chosen = name == chosen
+        shown = join([name, " (chosen)"]) if is_chosen else name
+        drawn.append(row(columns, (shown, *cells), class_="chosen" if is_chosen else None))
     found: list[object] = [element("p", why)]
     if drawn:
-        caption = f"Accuracy on {n_users:,} held-out users, and the parts of their scores"
+        caption = f"On {n_users:,} held-out users: accuracy, parts of scores, truth of what is said"
         found.append(
             element("table", element("caption", caption), head(columns), element("tbody", *drawn))
         )
@@ -750,10 +745,6 @@ def draw_groups(groups: Sequence[tuple[str, int, Sequence[str]]]) -> str:
         table("Groups of items that the same users choose", columns, rows),
         paragraph(f"{left:,} more.") if left else "",
     )
-
-
-def _part_names(rows: Sequence[TrialRow]) -> list[str]:
-    return list(dict.fromkeys(name for trial in rows for name in trial.parts))
 
 
 def _advice(line: str) -> object:

@@ -1,4 +1,4 @@
-"""Profiles: affinities with tags from a history and presses, with certainty, scale and bounds.
+"""Profiles: affinities with tags from a history and presses, with certainty, scale and step.
 
 The library, the command line, simulated feedback and the application all use this module. The
 functions take one row a user.
@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.tags import Tag, feature_label, resolve_tag
-from teaser.errors import ParameterError, PressRangeError, counted, shortened
+from teaser.errors import LimitError, ParameterError, counted, shortened
 from teaser.frame import Framed, make_frame
+from teaser.leaning import LeaningBase, LeaningPart
 from teaser.notebook import FeatureBars, TagBar, draw_profile
 
 Array = NDArray[Any]
@@ -27,6 +28,8 @@ GENERAL = Tag("general appeal", "general appeal")
 # The value of a feature that an item does not state.
 NOT_STATED = "not stated"
 MAX_PRESSES = 5
+# The paper's step, also where all scores of a person are equal.
+PAPER_STEP = 0.2
 # The most features that a profile shows as plain text.
 _SHOWN = 8
 
@@ -50,7 +53,9 @@ class Steering:
         popularity, general appeal and those named "not stated"; `"paper"` by the largest
         absolute score as it was learned.
     step
-        How far one press moves an affinity.
+        How far one press moves an affinity. None: as far as the person's own scores ask for, so
+        that five presses lift an ordinary item with the tag into the first 20; 0.2 on the paper's
+        scale.
     certainty
         The certainty of a profile, from the length of its history.
     cold_general
@@ -62,7 +67,7 @@ class Steering:
     """
 
     scale: str = "robust"
-    step: float = 0.2
+    step: float | None = None
     certainty: Callable[[int], float] = default_certainty
     cold_general: float = 0.6
     balance: float = 0.5
@@ -70,8 +75,9 @@ class Steering:
     def __post_init__(self) -> None:
         if self.scale not in SCALES:
             raise ParameterError(f"scale must be 'robust' or 'paper', found {self.scale!r}.")
+        step = PAPER_STEP if self.step is None else self.step
         for name, value, least in (
-            ("step", self.step, 0.0),
+            ("step", step, 0.0),
             ("cold_general", self.cold_general, -1.0),
         ):
             if not isinstance(value, int | float) or not least < value < math.inf:
@@ -82,6 +88,11 @@ class Steering:
         is_number = isinstance(balance, Real) and not isinstance(balance, bool)
         if not is_number or not 0 <= balance <= 1:
             raise ParameterError(f"balance must be a number from 0 to 1, found {balance!r}.")
+
+    @property
+    def fixed_step(self) -> float | None:
+        """The step of everybody; None where it follows from each person's scores."""
+        return PAPER_STEP if self.step is None and self.scale == "paper" else self.step
 
     @property
     def tags_weight(self) -> float:
@@ -143,9 +154,17 @@ class Presses(Mapping[Tag, int]):
         return f"Presses({', '.join(f'{tag}: {n:+d}' for tag, n in self._net.items())})"
 
 
+class RankedTag(NamedTuple):
+    """A tag, the leaning towards it (0 where there is none) and the affinity with it."""
+
+    tag: Tag
+    leaning: float
+    affinity: float
+
+
 @dataclass(frozen=True, eq=False)
 class Profile(Framed):
-    """The affinities of one user, presses included.
+    """The affinities and leanings of one user, presses included.
 
     Attributes
     ----------
@@ -162,6 +181,8 @@ class Profile(Framed):
         The items of the history.
     presses
         Net presses per tag.
+    step
+        How far one press moves an affinity of this user.
     tags_weight, viewed_weight
         The factors of the tags' part of a score and of the remainder's part: 1 and 0 in a model
         without a remainder.
@@ -169,7 +190,7 @@ class Profile(Framed):
         The user tags given with the request.
     strengths
         The strength of each item of the history; empty where all are 1.
-    together
+    near_equal_group
         For each tag the number of its group of near-equal tags; -1 for popularity, general appeal
         and tags named "not stated". None: every tag stands for itself.
     nested
@@ -177,6 +198,10 @@ class Profile(Framed):
         each could contradict the other. None: no two.
     index
         The position of each tag; None: it is looked for.
+    places
+        The positions of the history's items in the model.
+    base
+        What leanings are computed from; None: there are none.
     """
 
     tags: tuple[Tag, ...] = field(repr=False)
@@ -185,13 +210,16 @@ class Profile(Framed):
     impacts: Mapping[str, float]
     history: tuple[int | str, ...]
     presses: Mapping[Tag, int]
+    step: float = PAPER_STEP
     tags_weight: float = 1.0
     viewed_weight: float = 0.0
     about: tuple[Tag, ...] = ()
     strengths: tuple[float, ...] = ()
-    together: Array | None = field(default=None, repr=False)
+    near_equal_group: Array | None = field(default=None, repr=False)
     nested: Any = field(default=None, repr=False)
     index: Mapping[Tag, int] | None = field(default=None, repr=False)
+    places: tuple[int, ...] = field(default=(), repr=False)
+    base: LeaningBase | None = field(default=None, repr=False)
 
     @cached_property
     def affinities(self) -> dict[Tag, float]:
@@ -207,33 +235,91 @@ class Profile(Framed):
         """
         return float(self.values[-1]) if self.tags[-1:] == (GENERAL,) else 0.0
 
+    @cached_property
+    def leanings(self) -> dict[Tag, float]:
+        """The leaning towards each tag: how far its items stand above the average item.
+
+        It is the mean of the personal part of the scores, tags and viewed items, over the items
+        that carry the tag, less the mean over all items. Presses count; general appeal and boosts
+        do not. Popularity, general appeal and tags that no item carries have no leaning.
+        """
+        if self.base is None:
+            return {}
+        places = np.flatnonzero(self.base.carriers.counts).tolist()
+        values = self.leaning_values[places].tolist()
+        return {self.tags[j]: value for j, value in zip(places, values, strict=True)}
+
+    @cached_property
+    def leaning_values(self) -> Array:
+        """The leaning towards each tag, in the order of `tags`; 0 where there is none."""
+        if self.base is None:
+            return np.zeros(len(self.tags))
+        return self.base.carriers.means(self.personal_scores)
+
+    @cached_property
+    def personal_scores(self) -> Array:
+        """The personal part of the score of every item: tags and viewed items (items)."""
+        if self.base is None:
+            return np.zeros(0)
+        return self.base.personal_scores(self.values, *self._seen)
+
+    def leaning_of(self, tag: Tag | str) -> list[LeaningPart]:
+        """Return what a leaning is made of; the parts sum to it.
+
+        The first part is that of the tag itself. Other tags follow, then viewed items, the largest
+        absolute part first; parts of 0 are left out. A tag without a leaning has no parts.
+        """
+        index = {t: i for i, t in enumerate(self.tags)} if self.index is None else self.index
+        place = resolve_tag(tag, index)
+        if self.base is None or not self.base.carriers.counts[place]:
+            return []
+        by_tag, by_item = self.base.parts(place, self.values, *self._seen)
+        itself = LeaningPart("itself", self.tags[place], float(by_tag[place]))
+        by_tag[place] = 0.0
+        tags = [LeaningPart("tag", self.tags[j], float(by_tag[j])) for j in _largest(by_tag)]
+        viewed = [
+            LeaningPart("viewed", self.history[n], float(by_item[n])) for n in _largest(by_item)
+        ]
+        return [itself, *tags, *viewed]
+
+    @property
+    def _seen(self) -> tuple[Array, Array, tuple[float, float]]:
+        """The positions and strengths of the history's items, and the factors of a score."""
+        seen = np.array(self.places, dtype=np.int64)
+        strengths = np.array(self.strengths) if self.strengths else np.ones(len(seen))
+        return seen, strengths, (self.tags_weight, self.viewed_weight)
+
     def place_of(self, tag: Tag) -> int:
         """Return the position of a tag."""
         return self.tags.index(tag) if self.index is None else self.index[tag]
 
-    def top(self, n: int = 10, *, feature: str | None = None) -> list[tuple[Tag, float]]:
-        """Return the `n` tags of largest absolute affinity, of one feature if it is named.
+    def top(self, n: int = 10, *, feature: str | None = None) -> list[RankedTag]:
+        """Return the `n` tags of largest absolute leaning, of one feature if it is named.
 
-        General appeal is left out.
+        General appeal is left out. Of tags with the same leaning, or none, the one of larger
+        absolute affinity comes first.
         """
         chosen = [
             i
             for i, tag in enumerate(self.tags)
             if feature in (None, tag.feature) and tag != GENERAL
         ]
-        # Equal affinities are ordered by tag, whatever the order of the columns.
-        chosen.sort(key=lambda i: (-abs(self.values[i]), self.tags[i]))
-        return [(self.tags[i], float(self.values[i])) for i in chosen[:n]]
+        leaning, a = self.leaning_values, self.values
+        # Equal ones are ordered by tag, whatever the order of the columns.
+        chosen.sort(key=lambda i: (-abs(leaning[i]), -abs(a[i]), self.tags[i]))
+        return [RankedTag(self.tags[i], float(leaning[i]), float(a[i])) for i in chosen[:n]]
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a frame with one row a tag, the largest absolute affinity first.
+        """Return a frame with one row a tag, the largest absolute leaning first.
 
-        Its columns are `feature`, `value`, `affinity`, `presses` (net) and `impact` (that of the
-        feature). General appeal is left out, as in `affinities`.
+        Its columns are `feature`, `value`, `leaning` (null where there is none), `affinity`,
+        `presses` (net) and `impact` (that of the feature). General appeal is left out, as in
+        `affinities`.
         """
+        known, pressed, impacts = self.leanings, self.presses, self.impacts
         rows = (
-            (tag.feature, tag.value, a, self.presses.get(tag, 0), self.impacts.get(tag.feature))
-            for tag, a in self.top(len(self.tags))
+            (t.feature, t.value, known.get(t), a, pressed.get(t, 0), impacts.get(t.feature))
+            for t, _, a in self.top(len(self.tags))
         )
         return make_frame(rows, _COLUMNS)
 
@@ -250,11 +336,7 @@ class Profile(Framed):
             lines.append(f"  general appeal {self.general:+.2f}")
         for feature, impact in self._ordered()[:_SHOWN]:
             bars = self._bars(feature, impact)
-            named = [
-                f"{bar.name} {bar.affinity:+.2f}"
-                + (f" (pressed {bar.presses:+d})" if bar.presses else "")
-                for bar in bars.tags
-            ]
+            named = [_tag_text(bar) for bar in bars.tags]
             named += [f"{bars.n_more:,} more"] if bars.n_more else []
             lines.append(f"  {bars.name} ({impact:.0%} of scores): {', '.join(named)}")
         left = len(self.impacts) - _SHOWN
@@ -274,19 +356,49 @@ class Profile(Framed):
     def _bars(self, feature: str, impact: float, n: int = 4) -> FeatureBars:
         """Return the strongest tags of a feature to be drawn."""
         every = self.top(len(self.tags), feature=feature)
-        bars = [TagBar(tag.value, a, self.presses.get(tag, 0)) for tag, a in every]
-        # A tag that was pressed is shown whatever its affinity.
+        bars = [
+            TagBar(t.value, a, self.presses.get(t, 0), self.leanings.get(t)) for t, _, a in every
+        ]
+        # A tag that was pressed is shown whatever its leaning.
         shown = [bar for place, bar in enumerate(bars) if place < n or bar.presses]
         return FeatureBars(feature_label(feature), impact, shown, len(bars) - len(shown))
+
+
+def _tag_text(bar: TagBar) -> str:
+    """Return a tag with its leaning, what it adds by itself, and its presses."""
+    if bar.leaning is None:
+        pressed = f" (pressed {bar.presses:+d})" if bar.presses else ""
+        return f"{bar.name} {bar.affinity:+.2f}{pressed}"
+    pressed = f", pressed {bar.presses:+d}" if bar.presses else ""
+    return f"{bar.name} {bar.leaning:+.2f} (itself {bar.affinity:+.2f}{pressed})"
+
+
+def _largest(parts: Array) -> list[int]:
+    """Return the positions of the parts other than 0, the largest absolute one first."""
+    places = np.flatnonzero(parts)
+    found: list[int] = places[np.argsort(-np.abs(parts[places]), kind="stable")].tolist()
+    return found
 
 
 _COLUMNS = {
     "feature": pl.String,
     "value": pl.String,
+    "leaning": pl.Float64,
     "affinity": pl.Float64,
     "presses": pl.Int64,
     "impact": pl.Float64,
 }
+
+
+def press_limit(tag: object, presses: int, limit: int) -> LimitError:
+    """Return the error of presses on a tag that are out of range."""
+    return LimitError(
+        "{presses:+d} presses on {tag} are out of range; -{limit} to {limit} are possible.",
+        problem="presses",
+        tag=tag,
+        presses=presses,
+        limit=limit,
+    )
 
 
 def check_press(tag: object, steps: Any) -> int:
@@ -297,7 +409,7 @@ def check_press(tag: object, steps: Any) -> int:
         )
     presses = int(steps)
     if abs(presses) > MAX_PRESSES:
-        raise PressRangeError(tag, presses, MAX_PRESSES)
+        raise press_limit(tag, presses, MAX_PRESSES)
     return presses
 
 
@@ -375,12 +487,10 @@ def scaled(
 
 
 def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
-    """Return affinities moved by presses, clipped to [min(-1, a), max(1, a)]."""
+    """Return affinities moved by presses: a' = a + step n."""
     out = values.copy()
-    for position, steps in presses.items():
-        a = values[position]
-        # On the robust scale learned affinities may lie beyond 1: + must not lower them to 1.
-        out[position] = min(max(a + step * steps, min(-1.0, a)), max(1.0, a))
+    for position, n in presses.items():
+        out[position] += step * n
     return out
 
 

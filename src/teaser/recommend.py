@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from teaser.errors import ParameterError, counted
 from teaser.explain import AnyReason, BoostReason, Reason, named_reason, short_reasons
@@ -12,6 +14,8 @@ from teaser.frame import FrameList, as_pandas, id_type, make_frame
 from teaser.notebook import Card, draw_list
 from teaser.profile import GENERAL
 
+# The name of what is not among the reasons.
+OTHER = "other tags"
 # The fields of one reason in a frame; the item id of a viewed item has the type of the ids.
 _REASON = {
     "kind": pl.String,
@@ -20,6 +24,17 @@ _REASON = {
     "contribution": pl.Float64,
     "share": pl.Float64,
 }
+
+
+def match_of(scores: NDArray[Any], highest: NDArray[Any] | float) -> NDArray[Any]:
+    """Return the match of items, shown in percent: max(0, score) / the highest score of all items.
+
+    Where no item has a positive score, nothing matches: 0.
+    """
+    most = np.broadcast_to(highest, np.shape(scores))
+    found: NDArray[Any] = np.zeros(np.shape(scores))
+    np.divide(np.maximum(scores, 0.0), most, out=found, where=most > 0)
+    return found
 
 
 @dataclass(frozen=True)
@@ -32,6 +47,10 @@ class Recommendation:
         What general appeal adds to the score, and its signed share.
     boost
         What the boosts of the request add to the score; each is also one of all reasons.
+    other, other_share
+        What all tags and viewed items add that are not among the reasons, and its signed share:
+        small ones, and tags whose contribution goes against the leaning towards them. The score
+        is `general + sum(r.contribution for r in reasons) + other`.
     """
 
     item_id: int | str
@@ -42,13 +61,16 @@ class Recommendation:
     general: float = 0.0
     general_share: float = 0.0
     boost: float = 0.0
+    other: float = 0.0
+    other_share: float = 0.0
 
     def line(self) -> str:
         """Return the item, its match and its main reasons in a line."""
         name = self.item_id if self.title is None else self.title
         named = zip(self.reasons, short_reasons(self.reasons), strict=True)
-        reasons = ", ".join(f"{reason.share:+.0%} {what}" for reason, what in named)
-        return f"{self.match:4.0%}  {name}{f': {reasons}' if reasons else ''}"
+        told = [f"{reason.share:+.0%} {what}" for reason, what in named]
+        told += [f"{self.other_share:+.0%} {OTHER}"] if self.other_share else []
+        return f"{self.match:4.0%}  {name}{': ' if told else ''}{', '.join(told)}"
 
     @property
     def note(self) -> str:
@@ -70,9 +92,9 @@ class Recommendations(FrameList[Recommendation]):
     def to_frame(self) -> pl.DataFrame:
         """Return a frame with one row an item.
 
-        Its columns are `rank` (from 1), `item_id`, `title`, `score`, `match`, `general`, `boost`
-        and `reasons`: a list of structs with the fields `kind` (tag, viewed, disliked or boost),
-        `feature`, `value`, `item_id` (of a viewed item), `contribution` and `share`.
+        Its columns are `rank` (from 1), `item_id`, `title`, `score`, `match`, `general`, `boost`,
+        `other` and `reasons`: a list of structs with the fields `kind` (tag, viewed, disliked or
+        boost), `feature`, `value`, `item_id` (of a viewed item), `contribution` and `share`.
         """
         return _frame({}, [()] * len(self), enumerate(self, 1))
 
@@ -129,9 +151,10 @@ class RecommendationBatch(FrameList[Recommendations]):
 def _card(entry: Recommendation) -> Card:
     named = [(reason.share, *named_reason(reason)) for reason in entry.reasons]
     reasons = [(share, f"{name} ({kind})") for share, name, kind in named]
-    general = [(entry.general_share, GENERAL.value)] if entry.general_share else []
+    apart = [(entry.other_share, OTHER), (entry.general_share, GENERAL.value)]
+    rest = [(share, name) for share, name in apart if share]
     title = str(entry.item_id) if entry.title is None else entry.title
-    return Card(title, str(entry.item_id), entry.match, [*reasons, *general], entry.note)
+    return Card(title, str(entry.item_id), entry.match, [*reasons, *rest], entry.note)
 
 
 def reason_type(ids: pl.DataType | Any) -> pl.List:
@@ -156,6 +179,7 @@ def _frame(
         "match": pl.Float64,
         "general": pl.Float64,
         "boost": pl.Float64,
+        "other": pl.Float64,
         "reasons": reason_type(ids),
     }
     return make_frame(_rows(who, found), columns)
@@ -166,7 +190,8 @@ def _rows(
 ) -> Iterator[tuple[Any, ...]]:
     for user, (rank, r) in zip(who, entries, strict=True):
         reasons = [reason_fields(reason) for reason in r.reasons]
-        yield *user, rank, r.item_id, r.title, r.score, r.match, r.general, r.boost, reasons
+        parts = (r.general, r.boost, r.other)
+        yield *user, rank, r.item_id, r.title, r.score, r.match, *parts, reasons
 
 
 def reason_fields(reason: AnyReason) -> dict[str, Any]:

@@ -129,7 +129,7 @@ class Impacts:
         The shares of general appeal, popularity, tags that the fit found, and viewed items. All
         shares sum to 1.
     step
-        How far one press moves an affinity.
+        How far one press moves an affinity, on average over people.
     press_change
         How many items of a list one press + exchanges, on average. Each person pressed one tag
         of an item of the list, drawn at random.
@@ -213,8 +213,8 @@ class Transparency(Framed):
             f"up of: {', '.join(shown)}."
         )
         yield (
-            f"One press moves an affinity by {found.step:g} and exchanges "
-            f"{found.press_change:.1f} of {found.k} items on average."
+            f"On average, one press moves an affinity by {found.step:.2g} and exchanges "
+            f"{found.press_change:.1f} of {found.k} items."
         )
 
     def _source_sentences(self) -> Iterator[str]:

@@ -1,5 +1,7 @@
-"""A served model, and both databases: a file of SQLite and a PostgreSQL server of our own."""
+"""A served model, both databases, and what pages say."""
 
+import html
+import re
 import shutil
 import sys
 import warnings
@@ -39,6 +41,8 @@ with warnings.catch_warnings():
     from fastapi.testclient import TestClient as TestClient
 
 API = "/api/v1"
+OWN = {"origin": "http://testserver"}
+MINUS = "\N{MINUS SIGN}"
 VIEW = Event("view", {"item": "i1"})
 PLUS = Event("press", {"presses": {"town=Ghent": 1}})
 DISCOVERED = DiscoveredTags(grains=(10,), factors=32)
@@ -61,7 +65,7 @@ def new_person(client: TestClient) -> str:
 
 def new_key(client: TestClient) -> str:
     """Add a key of the API, and return it."""
-    return services_of(client).store.create_key("site")
+    return services_of(client).store.create_key(f"site {next(_numbers)}")
 
 
 def error_of(answer: Any, status: int) -> Any:
@@ -70,6 +74,45 @@ def error_of(answer: Any, status: int) -> Any:
     assert set(answer.json()) == {"error"}
     assert set(answer.json()["error"]) == {"code", "message"}
     return answer.json()["error"]
+
+
+def state_of(client: TestClient) -> State:
+    """Return the state of the visitor whose cookie a client has."""
+    store = services_of(client).store
+    return store.state(store.find_person(str(client.cookies["teaser"])) or "")
+
+
+def do(client: TestClient, **fields: str) -> str:
+    """Send a form of the site, and return the page that answers."""
+    answer = client.post("/act", data=fields)
+    assert answer.status_code == 200, answer.text
+    return str(answer.text)
+
+
+def listed(page: str) -> list[str]:
+    """Return the items of the list, in order."""
+    return re.findall(r'<li class="card" data-card="([^"]+)"', page)
+
+
+def history(page: str) -> list[str]:
+    """Return the items that a page says were viewed, the latest first."""
+    return re.findall(r'data-card="seen ([^"]+)"', page)
+
+
+def text_of(page: str) -> str:
+    """Return what a page says, without its markup."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def notice(page: str) -> str:
+    """Return what a page says of the last action."""
+    found = re.search(r"data-notice>\s*<p>(.*?)</p>", page, re.S)
+    return text_of(found[1]) if found else ""
+
+
+def number(text: str) -> float:
+    """Return a number as a page writes it."""
+    return float(re.sub(r"[^\d.-]", "", text.replace(MINUS, "-")))
 
 
 def append(store: Store, person_id: str, event: Event) -> State:
@@ -221,21 +264,45 @@ def held() -> Callable[[Settings], ModelHolder]:
     return hold
 
 
+@pytest.fixture(scope="session")
+def shared_apps() -> Iterator[dict[Hashable, TestClient]]:
+    """Applications that have started, by their settings: the first request of one is slow."""
+    started: dict[Hashable, TestClient] = {}
+    yield started
+    for each in started.values():
+        each.__exit__()
+
+
 @pytest.fixture
 def serve(
     model_folder: Path,
     empty_database: Path,
     tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
     held: Callable[[Settings], ModelHolder],
+    shared_apps: dict[Hashable, TestClient],
 ) -> Iterator[Callable[..., TestClient]]:
-    """Make a client of a new application; settings can be given.
+    """Make a client of an application; settings can be given.
 
-    With `is_new` the application is not started yet, and its model was loaded for it alone.
+    Tests share applications of the same settings. Each client has cookies and an address of its
+    own, so that no test meets the people or the limits of another. With `alone` the application
+    and its database are new; with `is_new` it is not started yet either, and its model was loaded
+    for it alone.
     """
     with ExitStack() as stack:
 
-        def start(*, is_new: bool = False, **given: Any) -> TestClient:
-            database = shutil.copyfile(empty_database, tmp_path / f"api{next(_numbers)}.db")
+        def start(*, is_new: bool = False, alone: bool = False, **given: Any) -> TestClient:
+            number = next(_numbers)
+            own_files = {"database_url", "logo"} & set(given) or (
+                given.get("model", model_folder).is_relative_to(tmp_path)
+            )
+            alone = alone or is_new or bool(own_files)
+            address = (f"10.0.{number // 256}.{number % 256}", 50_000)
+            key = repr(sorted(given.items(), key=str))
+            if not alone and key in shared_apps:
+                return beside(shared_apps[key], address)
+            folder = tmp_path if alone else tmp_path_factory.mktemp("served")
+            database = shutil.copyfile(empty_database, folder / f"api{number}.db")
             usual: dict[str, Any] = {
                 "model": model_folder,
                 "database_url": f"sqlite:///{database}",
@@ -245,17 +312,40 @@ def serve(
             usual |= {"rate": 0, "monitoring": "all", "store_timeout": 30}
             settings = Settings(**{**usual, **given})
             app = create_app(settings, holder=None if is_new else held(settings))
+            client = TestClient(app, raise_server_exceptions=False, client=address)
+            if not alone:
+                shared_apps[key] = client.__enter__()
+                return beside(client, address)
             stack.callback(app.state.services.store.close)
-            client = TestClient(app, raise_server_exceptions=False)
             return client if is_new else stack.enter_context(client)
 
         yield start
+
+
+def beside(running: TestClient, address: tuple[str, int]) -> TestClient:
+    """Return a further client of an application that has started."""
+    client = TestClient(running.app, raise_server_exceptions=False, client=address)
+    client.portal = running.portal
+    return client
 
 
 @pytest.fixture
 def client(serve: Callable[..., TestClient]) -> TestClient:
     """A client of the small model on loopback: no keys, no limit of rate."""
     return serve()
+
+
+@pytest.fixture
+def visitor(client: TestClient) -> TestClient:
+    """A browser that sends forms from our own pages."""
+    client.headers.update(OWN)
+    return client
+
+
+@pytest.fixture
+def own_client(serve: Callable[..., TestClient]) -> TestClient:
+    """A client of an application and a database that no other test uses."""
+    return serve(alone=True)
 
 
 @pytest.fixture

@@ -1,15 +1,14 @@
 """Facts about people over HTTP: asked for only where they count, said, kept, undone, deleted."""
 
-import html
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from app.conftest import TestClient
+from app.conftest import TestClient, listed
 
 from teaser import Teaser
-from teaser.steer import smallest_presses, varied
+from teaser.steer import varied
 
 API = "/api/v1"
 YOUNG = ["age=young"]
@@ -22,10 +21,6 @@ def client(serve: Callable[..., TestClient], people_folder: Path) -> TestClient:
     return served
 
 
-def listed(page: str) -> list[str]:
-    return re.findall(r'<li class="card" data-card="([^"]+)"', page)
-
-
 def set_about(client: TestClient, *facts: str) -> str:
     answer = client.post("/act", data={"set_about": "1", "about": list(facts)})
     assert answer.status_code == 200, answer.text
@@ -34,7 +29,7 @@ def set_about(client: TestClient, *facts: str) -> str:
 
 class TestSite:
     def test_the_form_is_optional_and_says_what_it_does(self, client: TestClient) -> None:
-        page = client.get("/").text
+        page = client.get("/profile").text
         form = page.split('id="about-you"')[1].split("</details>")[0]
         assert "About you (optional)" in form
         assert "move your affinities with tags" in form
@@ -51,17 +46,10 @@ class TestSite:
         assert "About you: <b>young</b>" in page
         assert "1 fact about you." in page
         assert "Liked by many" not in page
-        assert re.search(r'<option value="age=young" selected>', page)
+        assert re.search(r'<option value="age=young" selected>', client.get("/profile").text)
         undone = client.post("/act", data={"undo": "1"}).text
         assert listed(undone) == popular
         assert "I know nothing about you yet" in undone
-
-    def test_telling_nothing_forgets_it(self, client: TestClient) -> None:
-        popular = listed(client.get("/").text)
-        set_about(client, "age=young", "sex=F")
-        page = set_about(client, "", "")
-        assert listed(page) == popular
-        assert "Removed the facts about you" in page
 
     def test_it_is_exported_and_deleted_and_not_shared(self, client: TestClient) -> None:
         set_about(client, "sex=F")
@@ -77,50 +65,6 @@ class TestSite:
         left = client.get("/export").json()
         assert left["events"] == []
         assert "sex" not in str(left)
-
-    def test_origins_name_it(self, client: TestClient, people_model: Teaser) -> None:
-        set_about(client, "age=young", "sex=M")
-        client.post("/act", data={"view": "i0"})
-        page = html.unescape(client.get("/tag?tag=type=film").text)
-        assert "from the facts you gave" in page
-        rows = re.findall(r"<li>(?:(?!</li>).)*</li>", page.split("Where it comes from")[1], re.S)
-        raw = people_model.origins("type=film", ["i0"], ["age=young", "sex=M"])
-        assert len(rows) == len(raw) == 3
-        assert sum("Age" in row or "Sex" in row for row in rows) == 2
-        learnt = people_model.profile(["i0"], about=["age=young", "sex=M"])
-        parts = [
-            float(row.split("number")[1].split(">")[1].split("<")[0].replace("−", "-"))
-            for row in rows
-        ]
-        assert sum(parts) == pytest.approx(
-            dict(zip(map(str, learnt.tags), learnt.values, strict=True))["type=film"], abs=0.02
-        )
-
-    def test_the_pages_of_an_item_follow_it(self, client: TestClient, people_model: Teaser) -> None:
-        set_about(client, "age=young")
-        why = people_model.explain("i4", [], about=YOUNG)
-        total = re.search(r"<tfoot>.*?<b>([^<]+)</b>", client.get("/item/i4").text, re.S)
-        assert total
-        assert float(total[1].replace("−", "-")) == pytest.approx(why.score, abs=0.006)
-        found = smallest_presses(people_model, "i4", [], about=YOUNG)
-        page = client.get("/lift/i4").text
-        assert found
-        assert found.total > 0
-        assert f"Now it is number {found.rank_before}." in page
-        ranked = people_model.recommend([], found.presses, about=YOUNG, k=40)
-        place = [r.item_id for r in ranked].index("i4") + 1
-        assert place == found.rank_after <= 10
-
-    def test_unknown_facts_are_refused(
-        self, client: TestClient, serve: Callable[..., TestClient]
-    ) -> None:
-        assert (
-            client.post("/act", data={"set_about": "1", "about": ["age=yong"]}).status_code == 404
-        )
-        plain = serve()
-        plain.headers.update({"origin": "http://testserver"})
-        answer = plain.post("/act", data={"set_about": "1", "about": ["age=young"]})
-        assert answer.status_code == 422
 
 
 class TestApi:
@@ -154,13 +98,6 @@ class TestApi:
         assert kept == client.post(f"{API}/origins", json={"about": YOUNG, **tag}).json()
         assert client.put(f"{person}/about", json={"about": []}).json()["about"] == []
         assert client.post(f"{person}/undo").json()["about"] == YOUNG
-
-    def test_the_model_lists_what_can_be_told(self, client: TestClient) -> None:
-        found = client.get(f"{API}/model").json()["user_tags"]
-        assert {name: sorted(values) for name, values in found.items()} == {
-            "age": ["old", "young"],
-            "sex": ["F", "M"],
-        }
 
     def test_what_it_does_not_know_is_refused(
         self, client: TestClient, serve: Callable[..., TestClient]

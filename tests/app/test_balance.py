@@ -8,23 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app.conftest import TestClient
-from hypothesis import given
-from hypothesis import strategies as st
+from app.conftest import TestClient, listed, text_of
 
 from teaser import Teaser
-from teaser.app.catalogue import Catalogue, PersonalModel
-from teaser.app.i18n.texts import texts_in
-from teaser.app.pages.cards import TagRow, ViewedRow
-from teaser.app.pages.steps import waterfall
-from teaser.app.state import State
-from teaser.explain import ViewedReason
 from teaser.profile import Steering
-from teaser.steps import MAX_VIEWED
 
 API = "/api/v1"
 HISTORY = ["i0", "i2", "i3"]
-MINUS = "\N{MINUS SIGN}"
 
 
 @pytest.fixture
@@ -41,67 +31,27 @@ def visitor(client: TestClient) -> TestClient:
     return client
 
 
-def number(text: str) -> float:
-    return float(re.sub(r"[^\d.-]", "", text.replace(MINUS, "-")))
-
-
-def listed(page: str) -> list[str]:
-    return re.findall(r'<li class="card" data-card="([^"]+)"', page)
-
-
 def move(client: TestClient, balance: float) -> str:
     answer = client.post("/act", data={"balance": str(balance)})
     assert answer.status_code == 200
     return str(answer.text)
 
 
-def card(page: str, item_id: str) -> str:
-    return page.split(f'data-card="{item_id}"')[1].split("</article>")[0]
+def why(client: TestClient, item_id: object) -> str:
+    return str(client.get(f"/why/{item_id}").text)
 
 
 class TestSite:
-    def test_the_slider_is_there_and_rests_until_something_is_viewed(
-        self, client: TestClient
+    def test_the_page_of_an_item_names_what_was_viewed_and_offers_to_remove_it(
+        self, visitor: TestClient, remainder_model: Teaser
     ) -> None:
-        slider = re.search(r'<input id="balance"[^>]*>', client.get("/").text)
-        assert slider
-        assert "disabled" in slider[0]
-        assert 'aria-valuetext="once you have viewed something"' in slider[0]
-        page = client.post("/act", data={"view": "i0"}).text
-        slider = re.search(r'<input id="balance"[^>]*>', page)
-        assert slider
-        assert "disabled" not in slider[0]
-        assert 'value="0.5"' in slider[0]
-        assert 'aria-valuetext="both, as learned"' in slider[0]
-        said = re.search(r'data-said="([^"]*)"', slider[0])
-        assert said
-        assert len(json.loads(html.unescape(said[1]))) == 11
-
-    @pytest.mark.parametrize("balance", [0.0, 0.3, 0.5, 0.8, 1.0])
-    def test_list_and_reasons_are_the_models_at_every_place(
-        self, visitor: TestClient, remainder_model: Teaser, balance: float
-    ) -> None:
-        page = move(visitor, balance)
-        expected = remainder_model.recommend(HISTORY, k=12, steering=Steering(balance=balance))
-        assert listed(page) == [r.item_id for r in expected]
-        for place in expected:
-            shown = card(page, str(place.item_id))
-            viewed = re.findall(
-                r'<li class="because"[^>]*><b class="number (\w+)">([^<]+)</b>'
-                r'<span class="tag-name">'
-                r'because you viewed <a href="/item/([^"]+)">',
-                shown,
-            )
-            own = [r for r in place.reasons if isinstance(r, ViewedReason)]
-            assert [item for _, _, item in viewed] == [r.item_id for r in own]
-            for (side, percent, _), reason in zip(viewed, own, strict=True):
-                assert side == ("up" if reason.share > 0 else "down")
-                assert number(percent) == round(100 * reason.share)
-            tags = shown.count('class="stepper')
-            assert tags == len(place.reasons) - len(own) + bool(place.general)
-            assert tags == 0 or balance < 1
-            assert shown.count('class="reasons general"') == bool(place.general)
-            assert not own or balance > 0
+        move(visitor, 0.8)
+        page = visitor.get("/item/i5").text
+        why = remainder_model.explain("i5", HISTORY, steering=Steering(balance=0.8))
+        assert why.viewed
+        for item in why.viewed:
+            assert f"Event {str(item)[1:]}" in text_of(page)
+            assert f'name="remove" value="{item}"' in page
 
     def test_what_it_did_is_said_kept_and_undone(self, visitor: TestClient) -> None:
         before = listed(visitor.get("/").text)
@@ -115,69 +65,11 @@ class TestSite:
 
     def test_a_viewed_item_can_be_removed_where_it_is_a_reason(self, visitor: TestClient) -> None:
         page = move(visitor, 1.0)
-        button = re.search(r'<li class="because"[^>]*>.*?name="remove" value="(\w+)"', page, re.S)
+        item = listed(page)[0]
+        button = re.search(r'because you viewed .*?name="remove" value="(\w+)"', why(visitor, item))
         assert button
-        page = visitor.post("/act", data={"remove": button[1]}).text
-        assert f'because you viewed <a href="/item/{button[1]}"' not in page
-
-    @pytest.mark.parametrize(
-        ("language", "reason", "end"),
-        [
-            ("nl", "omdat u <a ", "Mensen zoals ik"),
-            ("fr", "parce que vous avez regardé <a ", "Les gens comme moi"),
-        ],
-    )
-    def test_in_other_languages(
-        self, visitor: TestClient, language: str, reason: str, end: str
-    ) -> None:
-        visitor.post("/language", data={"language": language})
-        page = html.unescape(move(visitor, 0.9))
-        assert reason in page
-        assert end in page
-
-    @pytest.mark.parametrize("balance", [0.0, 0.3, 0.5, 0.8, 1.0])
-    def test_the_steps_of_an_item_visibly_add_up(
-        self, visitor: TestClient, remainder_model: Teaser, balance: float
-    ) -> None:
-        move(visitor, balance)
-        page = visitor.get("/item/i5").text
-        why = remainder_model.explain("i5", HISTORY, steering=Steering(balance=balance))
-        rows = re.findall(r"<tr[^>]*><th scope=\"row\">.*?</tr>", page, re.S)[:-1]
-        rows = [row for row in rows if "<details" not in row]  # the sum of the small steps
-        rounding = [row for row in rows if "Rounding" in row]
-        assert len(rows) - len(rounding) == 1 + len(why.reasons)
-        assert "General appeal" in rows[0]
-        total = 0.0
-        for row in rows:
-            adds = re.search(r'class="n number[^"]*">([^<]+)<', row)
-            so_far = re.search(r'class="n sum">([^<]+)<', row)
-            assert adds
-            assert so_far
-            total += number(adds[1])
-            assert number(so_far[1]) == pytest.approx(total, abs=1e-6)
-            if row in rounding:
-                continue
-            factors = re.search(r'class="n times">([^<]*)<', row)
-            assert factors
-            if "you viewed it" in row:
-                assert factors[1] == ""
-                assert 'name="remove"' in row
-                assert "stepper" not in row
-            else:
-                product = 1.0
-                for factor in factors[1].split(" × "):
-                    product *= number(factor)
-                assert product == pytest.approx(number(adds[1]), abs=0.02)
-        assert total == pytest.approx(why.score, abs=0.006)
-        viewed = sum(why.viewed.values())
-        said = re.search(r'class="parts">(.*?)</p>', page)
-        assert said
-        parts = [number(text) for text in re.findall(r"<b>([^<]+)</b>", said[1])]
-        assert len(parts) == (4 if balance else 3)
-        assert sum(parts[:-1]) == pytest.approx(parts[-1], abs=1e-9)
-        assert parts[0] == pytest.approx(why.general, abs=0.0051)
-        if balance:
-            assert parts[2] == pytest.approx(viewed, abs=0.0051)
+        visitor.post("/act", data={"remove": button[1]})
+        assert f'because you viewed <a href="/item/{button[1]}"' not in why(visitor, item)
 
     def test_what_would_bring_it_up_is_exact(
         self, visitor: TestClient, remainder_model: Teaser
@@ -217,70 +109,19 @@ class TestSite:
         assert link
         page = visitor.get(link[0]).text
         assert listed(page) == own
-        assert "because they viewed Event" in page
+        assert re.search(r"<b>Event \d+</b>, which they viewed", page)
         assert "Balance: tags" in page
         assert 'name="remove"' not in page
         assert 'id="balance"' not in page
 
-    def test_wrong_balances_are_refused(self, visitor: TestClient) -> None:
-        for wrong in ("7", "-0.1", "much", "nan"):
-            assert visitor.post("/act", data={"balance": wrong}).status_code == 422
-
-    def test_the_tour_tells_of_it_only_where_it_is(
-        self, client: TestClient, serve: Callable[..., TestClient]
-    ) -> None:
-        assert 'data-step="balance"' in client.get("/tour").text
+    def test_a_plain_model_has_no_slider(self, serve: Callable[..., TestClient]) -> None:
         plain = serve()
-        assert 'data-step="balance"' not in plain.get("/tour").text
-        page = plain.get("/").text
-        assert 'data-step="balance"' not in page
-        assert 'id="balance"' not in page
-        assert "about-you" not in page
-
-
-@given(
-    history=st.lists(st.integers(0, 39), max_size=16, unique=True),
-    item=st.integers(0, 39),
-    balance=st.floats(0, 1),
-    film=st.integers(-5, 5),
-)
-def test_steps_add_up(
-    remainder_model: Teaser, history: list[int], item: int, balance: float, film: int
-) -> None:
-    presses = {"type=film": film} if film else {}
-    state = State(history=tuple(f"i{i}" for i in history), presses=presses, balance=balance)
-    session = PersonalModel(Catalogue(remainder_model), state)
-    fall = waterfall(session, f"i{item}", texts_in("en"))
-    total = fall.explanation.score
-    assert total == pytest.approx(session.scores[item], abs=1e-12)
-    assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
-    parts = fall.from_general + fall.from_tags + fall.from_viewed
-    assert parts == pytest.approx(round(total, 2), abs=1e-9)
-    assert fall.from_general == round(fall.explanation.general, 2)
-    assert [step.is_general for step in fall.steps] == [True] + [False] * (len(fall.steps) - 1)
-    assert sum(s.is_viewed for s in fall.steps) <= MAX_VIEWED + 1
-    for step in fall.steps:
-        if isinstance(step.row, TagRow):
-            assert step.weight is not None
-            if not step.row.others:
-                assert step.row.affinity == session.affinity(step.row.tag)
-            product = step.row.affinity * step.weight * fall.tags_weight
-            assert product == pytest.approx(step.contribution, abs=1e-12)
-
-
-def test_a_long_history_is_told_in_few_steps(remainder_model: Teaser) -> None:
-    state = State(history=tuple(f"i{i}" for i in range(20)), balance=0.7)
-    fall = waterfall(PersonalModel(Catalogue(remainder_model), state), "i30", texts_in("en"))
-    together = ViewedRow(None, "12 more that you viewed")
-    assert together in [s.row for s in fall.steps]
-    singles = [s for s in fall.steps if s.is_viewed and s.row != together]
-    assert len(singles) == MAX_VIEWED
-    rest = sorted(map(abs, fall.explanation.viewed.values()))[:-MAX_VIEWED]
-    assert max(rest) <= min(abs(s.contribution) for s in singles)
+        assert 'id="balance"' not in plain.get("/options").text
+        assert "about-you" not in plain.get("/profile").text
 
 
 class TestApi:
-    @pytest.mark.parametrize("balance", [0.0, 0.25, 0.5, 1.0])
+    @pytest.mark.parametrize("balance", [0.0, 0.25, 1.0])
     def test_recommend_and_explain_equal_the_library(
         self, client: TestClient, remainder_model: Teaser, balance: float
     ) -> None:
@@ -337,17 +178,6 @@ class TestApi:
         assert export["events"][-1]["kind"] == "balance"
         assert export["events"][-1]["balance"] == 0.9
         assert client.post(f"{person}/undo").json()["balance"] == 0.5
-
-    def test_the_model_says_that_it_has_one(
-        self, client: TestClient, serve: Callable[..., TestClient]
-    ) -> None:
-        found = client.get(f"{API}/model").json()
-        assert found["remainder"] == {
-            "items": 40, "entries": 40 * 39, "sparse": False, "neighbours": None,
-            "without_neighbours": None,
-        }  # fmt: skip
-        plain = serve().get(f"{API}/model").json()
-        assert (plain["remainder"], plain["user_tags"]) == (None, {})
 
     def test_a_plain_model_takes_a_balance_and_nothing_changes(
         self, serve: Callable[..., TestClient]

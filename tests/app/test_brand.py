@@ -10,13 +10,10 @@ from app.conftest import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-import teaser.app.pages
 from teaser.app.brand import (
-    BLACK,
     DARK,
     LIGHT,
     MAX_BYTES,
-    WHITE,
     Brand,
     Colour,
     read_brand,
@@ -31,16 +28,6 @@ SVG = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
 
 def brand_of(**given: Any) -> Brand:
     return read_brand(Settings(model=Path("m"), **given))
-
-
-def test_nothing_is_changed_unless_asked(client: TestClient) -> None:
-    assert brand_of() == Brand()
-    page = client.get("/").text
-    assert "<title>TEASER</title>" in page
-    assert "brand.css" not in page
-    assert "/static/icon.svg" in page
-    assert client.get("/logo").status_code == 404
-    assert client.get("/brand.css").text == ""
 
 
 def test_the_name_is_in_the_header_in_titles_and_in_the_api(
@@ -79,6 +66,14 @@ def test_a_colour_that_cannot_be_read_is_replaced_and_said() -> None:
     assert re.search(r"accent_dark #102040 .* dark colours are #", note)
     # What is derived for the other scheme is no news.
     assert brand_of(accent="#102040").notes == ()
+
+
+def test_colours_are_read_and_written() -> None:
+    assert str(Colour.parse(" #0B6f66 ")) == "#0b6f66"
+    assert Colour.parse("f80") == Colour(255, 136, 0)
+    for text in ("", "teal", "#12345", "#12345g", "rgb(1,2,3)"):
+        with pytest.raises(ParameterError, match="is no colour"):
+            Colour.parse(text)
 
 
 def test_an_accent_like_the_orange_moves_the_other_side() -> None:
@@ -124,43 +119,6 @@ def test_every_shade_can_be_read(accent: Colour) -> None:
             assert found.bar.contrast(ground) >= 3
         assert found.on_text.contrast(found.text) >= 4.5
         assert scheme.soft.contrast(found.wash) >= 4.5
-
-
-def test_a_colour_that_can_be_read_is_left_alone() -> None:
-    plum, pink = Colour.parse("#7a1f5c"), Colour.parse("#f0a8d0")
-    assert shades(plum, LIGHT).text == plum
-    assert shades(pink, DARK).text == pink
-    # A darker or lighter shade keeps the hue.
-    assert shades(Colour.parse("#ffd000"), LIGHT).text.hue == pytest.approx(48.9, abs=2)
-
-
-def test_contrast_is_that_of_wcag() -> None:
-    assert BLACK.contrast(WHITE) == WHITE.contrast(BLACK) == pytest.approx(21)
-    assert WHITE.contrast(WHITE) == 1
-    # The grey that WCAG's own examples call the lightest with 4.5 on white.
-    assert Colour.parse("#767676").contrast(WHITE) == pytest.approx(4.54, abs=0.01)
-
-
-def test_colours_are_read_and_written() -> None:
-    assert str(Colour.parse(" #0B6f66 ")) == "#0b6f66"
-    assert Colour.parse("f80") == Colour(255, 136, 0)
-    assert (Colour(255, 0, 0).hue, Colour(128, 128, 128).saturation) == (0, 0)
-    for text in ("", "teal", "#12345", "#12345g", "rgb(1,2,3)"):
-        with pytest.raises(ParameterError, match="is no colour"):
-            Colour.parse(text)
-
-
-def test_the_fixed_colours_are_those_of_the_style_sheet() -> None:
-    folder = Path(teaser.app.pages.__file__).parent
-    css = (folder / "static" / "teaser.css").read_text()
-    pairs = dict(re.findall(r"--(\w+): light-dark\(([^;]+)\);", css))
-    for place, scheme in enumerate((LIGHT, DARK)):
-        grounds = {pairs[name].split(", ")[place] for name in ("card", "ground", "raised")}
-        assert {str(ground) for ground in scheme.grounds} == grounds
-        assert str(scheme.grounds[0]) == pairs["card"].split(", ")[place]
-        assert str(scheme.soft) == pairs["soft"].split(", ")[place]
-        assert scheme.opposite.contrast(scheme.grounds[-1]) >= 4.5
-        assert scheme.opposite_bar.contrast(scheme.grounds[-1]) >= 3
 
 
 MARK = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
@@ -218,9 +176,3 @@ def test_a_large_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(MARK.ljust(MAX_BYTES + 1))
     with pytest.raises(ParameterError, match=r"524,289 bytes, and at most 524,288"):
         read_logo(path)
-
-
-def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.png", tmp_path):
-        with pytest.raises(ParameterError, match=r"cannot be read: .* Give the path of a picture"):
-            read_logo(path)

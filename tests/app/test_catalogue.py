@@ -4,12 +4,10 @@ import base64
 import copy
 import logging
 import math
-import weakref
 from dataclasses import replace
 from datetime import date, timedelta, timezone
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -18,17 +16,10 @@ from hypothesis import strategies as st
 from teaser import Category, Dataset, ListOf, Number, Rules, Tag, Teaser
 from teaser.app.catalogue import (
     Catalogue,
-    by_date,
-    cached_per_catalogue,
     days_of,
-    known_tags,
     passing,
-    places_of,
     read_filters,
-    read_tags,
     unknown_columns,
-    unknown_tags,
-    without_tags,
 )
 from teaser.app.i18n.texts import texts_in
 from teaser.app.models import ModelHolder
@@ -44,7 +35,7 @@ from teaser.app.search import (
 from teaser.app.settings import Settings
 from teaser.app.state import ListFilter
 from teaser.data import demo
-from teaser.errors import ParameterError, UnknownItemError, UnknownNameError, UnknownTagError
+from teaser.errors import ParameterError
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 PIXEL = base64.b64encode(b"bytes of a picture").decode()
@@ -72,21 +63,6 @@ def shop() -> Catalogue:
     roles = {role: role for role in ("title", "picture", "link", "date")}
     rules = Rules((Category("type"), Category("town")), roles)
     return Catalogue(Teaser().fit(Dataset.from_tables(interactions, items, rules=rules)))
-
-
-def test_a_card_tells_what_the_data_have(shop: Catalogue) -> None:
-    card = shop.card("a")
-    assert (card.title, card.link, card.date) == (
-        "Jazz by the Lys",
-        "https://example.org/a",
-        date(2026, 3, 1),
-    )
-    assert card.facts == {"type": ("Concert",), "town": ("Ghent",)}
-    assert card.has_picture
-    bare = shop.card("c")
-    assert (bare.title, bare.link, bare.date, bare.description) == ("c", None, None, None)
-    with pytest.raises(UnknownItemError):
-        shop.card("zz")
 
 
 def test_values_too_rare_for_a_tag_are_still_told() -> None:
@@ -117,25 +93,6 @@ def test_values_too_rare_for_a_tag_are_still_told() -> None:
     assert fact_line(catalogue, first, texts_in("en"))[0] == "Ann Ash"
 
 
-def test_what_is_not_stated_comes_last_among_the_tags_of_a_feature() -> None:
-    interactions = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": ["a", "b", "a", "c"]})
-    items = pl.DataFrame({"item_id": ["a", "b", "c", "d"], "town": [None, None, "Ghent", "Mons"]})
-    data = Dataset.from_tables(interactions, items, rules=[Category("town")])
-    catalogue = Catalogue(Teaser(tol=1e-3).fit(data))
-    assert [tag.value for tag in catalogue.features["town"]] == ["Ghent", "Mons", "not stated"]
-
-
-def test_nothing_that_a_browser_would_run_is_a_link_or_a_picture(shop: Catalogue) -> None:
-    assert shop.card("b").link is None
-    assert shop.picture("d") is None
-
-
-def test_pictures_come_as_bytes_or_as_an_address(shop: Catalogue) -> None:
-    assert shop.picture("a") == ("image/svg+xml", SVG.encode())
-    assert shop.picture("b") == ("image/png", b"bytes of a picture")
-    assert shop.picture("c") == "https://example.org/c.png"
-
-
 @pytest.mark.parametrize(
     ("cell", "found"),
     [
@@ -163,14 +120,6 @@ def test_no_picture_is_promised_that_a_page_cannot_show(
     assert (card.link is None) == (not cell.strip().lower().startswith("http"))
 
 
-def test_filters_join_features_by_and_and_values_by_or(shop: Catalogue) -> None:
-    concert, run, ghent = Tag("type", "Concert"), Tag("type", "Run"), Tag("town", "Ghent")
-    assert shop.allowed([concert]).tolist() == [True, False, False, True]
-    assert shop.allowed([concert, run]).all()
-    assert shop.allowed([concert, ghent]).tolist() == [True, False, False, False]
-    assert not shop.allowed([Tag("type", "Opera")]).any()
-
-
 def test_a_tag_is_carried_whatever_its_weight(shop: Catalogue) -> None:
     model = copy.copy(shop.model)
     decoder = -shop.model.decoder_
@@ -179,61 +128,6 @@ def test_a_tag_is_carried_whatever_its_weight(shop: Catalogue) -> None:
     turned = Catalogue(model)
     for tag in (Tag("type", "Concert"), Tag("type", "Run"), Tag("town", "Ghent")):
         assert turned.allowed([tag]).tolist() == shop.allowed([tag]).tolist()
-
-
-def test_filters_by_date_leave_out_what_has_none(shop: Catalogue) -> None:
-    assert shop.allowed(first=date(2026, 4, 1)).tolist() == [False, True, False, True]
-    assert shop.allowed(last=date(2026, 4, 1)).tolist() == [True, True, False, False]
-    assert shop.allowed().all()
-
-
-def test_features_list_the_commonest_tags_first_and_no_popularity(shop: Catalogue) -> None:
-    assert set(shop.features) == {"type", "town"}
-    assert sum(len(tags) for tags in shop.features.values()) == 4
-
-
-def test_a_cache_ends_with_its_catalogue(model: Teaser) -> None:
-    calls = []
-
-    @cached_per_catalogue(2)
-    def double(catalogue: Catalogue, number: int) -> int:
-        calls.append(number)
-        assert len(catalogue.model.items_) == 40
-        return 2 * number
-
-    one, two = Catalogue(model), Catalogue(model)
-    assert [double(one, 1), double(one, 1), double(two, 1), double(one, 2)] == [2, 2, 2, 4]
-    assert calls == [1, 1, 2]
-    reference = weakref.ref(one)
-    del one
-    assert reference() is None
-
-
-def test_bounds_are_on_columns_of_numbers_and_what_has_no_number_fails() -> None:
-    items = pl.DataFrame(
-        {
-            "item_id": [1, 2, 3, 4],
-            "type": ["a", "a", "b", "b"],
-            "price": [5.0, None, 20.0, 30.0],
-            "year": [1990, 2000, 2010, None],
-        }
-    )
-    interactions = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [1, 2, 3, 4]})
-    dataset = Dataset.from_tables(interactions, items, rules=[Category("type")])
-    found = Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset))
-    assert found.numbers == ("price", "year")
-    assert found.allowed(at_most={"price": 20}).tolist() == [True, False, True, False]
-    assert found.allowed(at_least={"price": 20, "year": 2000}).tolist() == [
-        False,
-        False,
-        True,
-        False,
-    ]
-    without = found.allowed(without=[Tag("type", "a"), Tag("type", "none")])
-    assert without.tolist() == [False, False, True, True]
-    for column in ("item_id", "type", "prise"):
-        with pytest.raises(UnknownNameError, match=column):
-            found.allowed(at_most={column: 1})
 
 
 def test_today_is_that_of_the_site(model: Teaser) -> None:
@@ -301,30 +195,6 @@ def test_the_items_that_pass_are_those_that_a_slow_look_finds(
     assert not found.flags.writeable
 
 
-def test_hidden_tags_leave_their_items_out(dated: Catalogue) -> None:
-    one, other = map(str, dated.features["type"][:2])
-    found = without_tags(dated, [one, other, "type=Gone"])
-    assert found is not None
-    assert found.tolist() == slow(dated, ListFilter(without=(one, other)))
-    assert 0 < found.sum() < len(found)
-    assert without_tags(dated, ["type=Gone"]) is None
-
-
-def test_what_the_catalogue_does_not_have_has_no_effect_and_is_named(dated: Catalogue) -> None:
-    town = str(dated.features["town"][0])
-    filters = ListFilter(("town=Gone", town), ("type=Gone",), {"weight": 3, "price": 20})
-    alone = ListFilter(("type=Gone",), (), {"weight": 3})
-    found = passing(dated, filters, TODAY)
-    assert found is not None
-    assert found.tolist() == slow(dated, ListFilter((town,), (), {"price": 20}))
-    everything = passing(dated, alone, TODAY)
-    assert everything is None or everything.all()
-    assert unknown_tags(dated, filters.tags) == ["town=Gone", "type=Gone"]
-    assert unknown_columns(dated, filters) == ["weight"]
-    assert known_tags(dated, filters.only) == [Tag.parse(town)]
-    assert places_of(dated, ["none", dated.model.items_[3]]) == [3]
-
-
 def test_a_catalogue_without_dates_knows_no_period(model: Teaser) -> None:
     dated = Catalogue(model)
     filters = ListFilter(when="weekend")
@@ -335,31 +205,6 @@ def test_a_catalogue_without_dates_knows_no_period(model: Teaser) -> None:
     with pytest.raises(ParameterError, match="no dates"):
         read_filters(dated, filters, ListFilter())
     assert read_filters(dated, filters, filters) == filters
-
-
-def test_names_are_read_as_the_catalogue_has_them(dated: Catalogue) -> None:
-    town = str(dated.features["town"][0])
-    spaced = town.replace("=", " = ")
-    assert read_tags(dated, [spaced, town]) == [town]
-    assert read_tags(dated, ["town=Gone"], ["town=Gone"]) == ["town=Gone"]
-    with pytest.raises(UnknownTagError):
-        read_tags(dated, ["town=Gone"])
-    with pytest.raises(UnknownNameError, match=r"'prise'.*price"):
-        read_filters(dated, ListFilter(at_most={"prise": 3}), ListFilter())
-
-
-def test_those_to_come_are_first_then_the_newest_of_the_past(dated: Catalogue) -> None:
-    middle = TODAY + timedelta(days=40)
-    order = by_date(dated, middle)
-    assert sorted(order.tolist()) == list(range(len(dated.model.items_)))
-    dates = np.array(dated.dates)[order].tolist()
-    to_come = [day for day in dates if day >= middle]
-    past = [day for day in dates if day < middle]
-    assert dates == [*to_come, *past]
-    assert to_come == sorted(to_come)
-    assert past == sorted(past, reverse=True)
-    assert to_come
-    assert past
 
 
 TITLES = ["Été à Liège", "A summer in Liège", "The liegeman", "Liege waffles", None, "Jazz"]
@@ -401,17 +246,6 @@ def test_accents_capitals_and_spaces_do_not_matter(named: Catalogue, words: str)
     assert found(named, words) == ["a"]
 
 
-def test_every_word_is_needed(named: Catalogue) -> None:
-    assert found(named, "summer liege") == ["b"]
-    assert found(named, "summer jazz") == []
-
-
-@pytest.mark.parametrize("words", ["", "   ", "\N{COMBINING ACUTE ACCENT}"])
-def test_no_word_finds_nothing(named: Catalogue, words: str) -> None:
-    assert found(named, words) == []
-    assert tags(named, words) == []
-
-
 def test_tags_are_found_in_the_visitor_s_language_and_in_that_of_the_data(
     named: Catalogue,
 ) -> None:
@@ -438,25 +272,6 @@ def test_a_number_as_id_is_found_as_a_whole(tables: tuple[pl.DataFrame, pl.DataF
     assert found(Catalogue(model), "2", limit=40) == ["2"]
 
 
-def test_groups_follow_declared_tags(events_folder: Path) -> None:
-    named = ModelHolder(Settings(model=events_folder)).current
-    groups = [tag.discovered for tag in find_names(named, "a", texts_in("en")).tags(0, 10**6)]
-    assert any(groups)
-    assert groups == sorted(groups)
-    assert not groups[0]
-
-
-def test_common_tags_come_first_among_equals(named: Catalogue) -> None:
-    values = [tag.value for tag in tags(named, "town")]
-    assert set(values[:2]) == {"Liège", "Huy"}
-    assert set(values[2:]) == {"Namur", "Ghent"}
-
-
-def test_normalize() -> None:
-    assert normalize("  Ærø  STRASSE\tŒuvre é ") == "ærø strasse œuvre e"
-    assert normalize("Straße ﬁn") == "strasse fin"
-
-
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
 def test_names_without_accents_are_compared_as_with_one(text: str) -> None:
     assert normalize(text) == normalize(f"{text}\u0301")
@@ -465,35 +280,6 @@ def test_names_without_accents_are_compared_as_with_one(text: str) -> None:
 @pytest.fixture(scope="module")
 def grouped(events_folder: Path) -> Catalogue:
     return ModelHolder(Settings(model=events_folder)).current
-
-
-def test_members_are_those_of_the_model_the_most_first(grouped: Catalogue) -> None:
-    groups = grouped.model.groups_
-    assert groups is not None
-    for column, tag in enumerate(groups.tags):
-        found = find_group(grouped, tag)
-        weights = groups.members.toarray()[:, column]
-        expected = {grouped.model.items_[i]: w for i, w in enumerate(weights) if w}
-        assert dict(found.members) == pytest.approx(expected)
-        assert len(found.members) == found.group.size
-        order = [w for _, w in found.members]
-        assert order == sorted(order, reverse=True)
-        assert set(found.group.exemplars) <= set(expected)
-        assert found.aliases == ()
-
-
-def test_a_group_is_found_by_its_text(grouped: Catalogue) -> None:
-    tag = next(t for t in grouped.model.tags_ if t.discovered)
-    assert find_group(grouped, str(tag)).group.tag == tag
-
-
-def test_what_is_no_group_is_refused(grouped: Catalogue) -> None:
-    with pytest.raises(ParameterError, match="town=Ghent is not a group"):
-        find_group(grouped, "town=Ghent")
-    tag = next(t for t in grouped.model.tags_ if t.discovered)
-    with pytest.raises(UnknownTagError) as raised:
-        find_group(grouped, Tag("discovered", tag.value[:-1]))
-    assert str(tag) in raised.value.closest
 
 
 def test_cards_tell_groups_and_facts_apart(grouped: Catalogue) -> None:
@@ -515,10 +301,6 @@ def test_translations_of_the_site_are_names(plain: Catalogue) -> None:
     names = vocabulary_of(plain, "").names
     assert [name.language for name in names.exact("gand") if name.rank == 0] == ["fr"]
     assert Tag("town", "Ghent") in {name.tag for name in names.exact("gent")}
-
-
-def test_it_is_made_once(plain: Catalogue) -> None:
-    assert vocabulary_of(plain, "") is vocabulary_of(plain, "")
 
 
 def test_the_owners_words_and_what_they_name_in_vain(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from app.conftest import TestClient
 
-from teaser.app.http import LANGUAGE, THEME, TOKEN, cookie_name, read_cookies
+from teaser.app.http import LANGUAGE, THEME, TOKEN, read_cookies
 from teaser.app.settings import Settings
 
 SECURE, PLAIN = Settings(model="m", secure_cookies=True), Settings(model="m")
@@ -31,15 +31,6 @@ def old(serve: Callable[..., TestClient]) -> TestClient:
 
 
 class TestNames:
-    def test_they_have_the_prefix_where_cookies_are_secure(self) -> None:
-        assert cookie_name(TOKEN, PLAIN) == "teaser"
-        assert cookie_name(TOKEN, SECURE) == "__Host-teaser"
-
-    def test_the_prefix_wins_where_cookies_are_secure(self) -> None:
-        given = {"teaser": "planted", "__Host-teaser": "own", "other": "x"}
-        assert read_cookies(given, SECURE) == {TOKEN: "own"}
-        assert read_cookies(given, PLAIN) == {TOKEN: "planted"}
-
     def test_a_token_without_the_prefix_never_counts_where_cookies_are_secure(self) -> None:
         assert read_cookies({"teaser": "planted", LANGUAGE: "nl"}, SECURE) == {}
 
@@ -74,5 +65,5 @@ class TestPlanted:
         if with_page:
             old.get("/")
         old.post("/act", data={"view": "i2"}, follow_redirects=False)
-        assert history(old.get("/").text) == ["i2"]
+        assert history(old.get("/profile").text) == ["i2"]
         assert other.get("/export", headers=planted).json()["state"]["history"] == ["i1"]

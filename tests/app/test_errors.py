@@ -10,14 +10,12 @@ from fastapi.responses import Response, StreamingResponse
 from teaser.app.errors import status_of
 from teaser.errors import (
     ArtifactError,
-    ForeignOriginError,
-    NotInHistoryError,
+    LimitError,
     ParameterError,
-    PressRangeError,
+    ResourceError,
     StoreError,
-    UnknownItemError,
-    UnknownPersonError,
-    UnknownShareError,
+    TeaserError,
+    UnknownNameError,
 )
 
 GHENT = {"tag": "town=Ghent", "steps": 3}
@@ -49,34 +47,24 @@ class TestResponses:
         assert client.get("/readyz").status_code == 200
 
 
-def test_errors_have_one_shape(client: Any) -> None:
-    for path, status in (("/api/v1/nowhere", 404), ("/api/v1/items?item_id=zz", 404)):
-        answer = client.get(path)
-        assert answer.status_code == status
-        assert set(answer.json()) == {"error"}
-        assert set(answer.json()["error"]) == {"code", "message"}
-    page = client.get("/nowhere")
-    assert page.status_code == 404
-    assert page.headers["content-type"].startswith("text/html")
-
-
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (UnknownPersonError(), 404),
-        (UnknownItemError("i99"), 404),
-        (UnknownShareError(), 404),
-        (NotInHistoryError("i1"), 404),
-        (ForeignOriginError(), 403),
-        (PressRangeError("type=film", 6, 5), 422),
-        (ParameterError(), 422),
-        (StoreError(), 503),
-        (ArtifactError(), 503),
-        (ValueError(), 500),
+        (UnknownNameError("person"), (404, "unknown_person")),
+        (UnknownNameError("item", "i99"), (404, "unknown_name")),
+        (UnknownNameError("share"), (404, "unknown_share")),
+        (LimitError("Too much.", problem="bytes"), (413, "too_large")),
+        (LimitError("Too many."), (422, "invalid")),
+        (TeaserError("Foreign.", problem="foreign origin"), (403, "forbidden")),
+        (ParameterError(), (422, "invalid")),
+        (StoreError(), (503, "unavailable")),
+        (ArtifactError(), (503, "unavailable")),
+        (ResourceError(), (503, "unavailable")),
+        (ValueError(), (500, "internal")),
     ],
 )
-def test_each_error_has_its_status(error: Exception, status: int) -> None:
-    assert status_of(error)[0] == status
+def test_each_error_has_its_status_and_code(error: Exception, status: tuple[int, str]) -> None:
+    assert status_of(error) == status
 
 
 def test_broken_headers_and_forms_are_refused_and_nothing_is_stored(client: Any) -> None:
@@ -124,21 +112,12 @@ class TestMethods:
             asked = client.options(path)
             assert (asked.status_code, asked.headers["allow"], asked.content) == (204, methods, b"")
 
-    def test_a_path_that_is_not_there_has_none(self, client: TestClient) -> None:
-        answer = client.options(f"{API}/nothing")
-        assert answer.status_code == 404
-        assert "allow" not in answer.headers
-
-    def test_head_is_refused_where_get_is(self, client: TestClient) -> None:
-        answer = client.head("/act")
-        assert (answer.status_code, answer.headers["allow"]) == (405, "OPTIONS, POST")
-
 
 class TestConnections:
     """A server closes the connection on which the application raises."""
 
-    def test_an_unexpected_error_is_answered_and_not_raised(self, client: TestClient) -> None:
-        app: Any = client.app
+    def test_an_unexpected_error_is_answered_and_not_raised(self, own_client: TestClient) -> None:
+        app: Any = own_client.app
 
         def broken() -> None:
             raise ZeroDivisionError
@@ -148,8 +127,8 @@ class TestConnections:
         assert strict.get("/broken").status_code == 500
         assert strict.get("/healthz").status_code == 200
 
-    def test_half_an_answer_ends_the_connection(self, client: TestClient) -> None:
-        app: Any = client.app
+    def test_half_an_answer_ends_the_connection(self, own_client: TestClient) -> None:
+        app: Any = own_client.app
 
         def halves() -> Iterator[bytes]:
             yield b"half"

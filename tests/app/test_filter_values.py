@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from app.conftest import TestClient, error_of, new_person
 
-from teaser.app.i18n.texts import LANGUAGES, texts_in
-from teaser.errors import WishError
+from teaser.app.i18n.texts import LANGUAGES
+from teaser.errors import ParameterError
 from teaser.words.wishes import MAX_BOUND, Wish
 
 TOO_LARGE = ["1e28", "-1e300", "1.1e15", "9" * 30]
@@ -48,7 +48,7 @@ def test_every_way_in_refuses_a_bound_that_is_too_large(
     assert said.status_code == 422
     file = at_events.post("/import", files={"file": ("export.json", json.dumps(export(filters)))})
     assert file.status_code == 422
-    with pytest.raises(WishError):
+    with pytest.raises(ParameterError):
         Wish.parse(f"{side} price {number}")
     assert at_events.get("/").status_code == 200
 
@@ -65,12 +65,3 @@ def test_the_largest_bounds_and_days_are_shown_on_every_page(at_events: TestClie
         assert answer.status_code == 200, answer.text
         for path in ("/", "/feeds", "/share"):
             assert at_events.get(path, headers=headers).status_code == 200
-
-
-def test_formatting_never_fails() -> None:
-    for language in LANGUAGES:
-        texts = texts_in(language)
-        for number in (10**15, 10**28, -(10**300), 10**400):
-            assert texts.integer(number)
-        for value in (1e-320, 1e300, float("inf"), float("-inf"), float("nan")):
-            assert texts.number(value)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from app.conftest import API, DISCOVERED, TestClient, error_of, new_person
+from app.conftest import API, DISCOVERED, OWN, TestClient, error_of, new_person
 
 from teaser import Dataset, Tag, Teaser
 from teaser.app.actions import decide
@@ -21,8 +21,6 @@ from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.state import Event, State, state_of
 from teaser.data import demo
 from teaser.extensions import Remainder, Weights
-
-OWN = {"origin": "http://testserver"}
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +70,9 @@ def plain(page: str) -> str:
 
 class TestSite:
     def test_the_profile_marks_groups(self, client: TestClient, first: Teaser) -> None:
-        page = client.post("/act", data={"view": str(first.items_[3])}).text
-        assert "<h3>Groups found</h3>" in page
+        form = {"view": str(first.items_[3]), "back": "/profile"}
+        page = client.post("/act", data=form).text
+        assert ">Groups found</h3>" in page
         rows = re.findall(r'<li class="tag group".*?</li>', page, re.S)
         assert rows
         assert all("found by the system" in row for row in rows)
@@ -99,16 +98,13 @@ class TestSite:
         assert members[1].count("<li>") == group.size
         assert "was called" not in said
 
-    def test_a_page_of_a_declared_tag_does_not(self, client: TestClient) -> None:
-        assert "The system found" not in client.get("/tag?tag=town=Ghent").text
-
     def test_the_list_can_be_cut_to_a_group(self, client: TestClient, first: Teaser) -> None:
         tag = groups_of(first)[0]
         page = client.get("/", params={"only": str(tag), "n": "96"}).text
         listed = set(re.findall(r'class="card" data-card="([^"]+)"', page))
         column = first.decoder_[:, [first.tags_.index(tag)]].toarray().ravel()
         assert listed == {str(first.items_[i]) for i in np.flatnonzero(column)}
-        form = page.split('class="filters"')[1].split("</details>")[0]
+        form = client.get("/options").text.split('class="filters"')[1].split("</form>")[0]
         assert "Groups found" not in form
 
     def test_all_groups_can_be_searched(self, client: TestClient, first: Teaser) -> None:
@@ -117,48 +113,6 @@ class TestSite:
         assert html.escape(tag.value, quote=False) in html.unescape(page)
         page = client.get("/search", params={"q": tag.value}).text
         assert f"+1 {tag}" in html.unescape(page)
-
-    @pytest.mark.parametrize(
-        ("language", "heading", "said"),
-        [
-            ("nl", "Gevonden groepen", "Het systeem vond deze groep zelf"),
-            ("fr", "Groupes trouvés", "Le système a trouvé ce groupe lui-même"),
-        ],
-    )
-    def test_in_other_languages(
-        self, client: TestClient, first: Teaser, language: str, heading: str, said: str
-    ) -> None:
-        client.post("/language", data={"language": language})
-        page = plain(client.get("/tag", params={"tag": str(groups_of(first)[0])}).text)
-        assert heading in page
-        assert said in page
-
-
-class TestGeneral:
-    def test_it_has_a_line_and_can_be_pressed(self, client: TestClient, first: Teaser) -> None:
-        viewed = [first.items_[i] for i in (3, 5, 8)]
-        for item_id in viewed:
-            client.post("/act", data={"view": str(item_id)})
-        before = first.profile(viewed).general
-        page = client.post("/act", data={"press": "-1 general appeal=general appeal"}).text
-        panel = re.search(r'(?s)<section class="general panel".*?</section>', page)
-        assert panel
-        assert f"{before - 0.2:.2f}" in panel[0]
-        assert "less mainstream" in panel[0]
-        expected = first.recommend(viewed, {"general appeal=general appeal": -1}, k=12)
-        cards = re.findall(r'(?s)<li class="card".*?</article>', page)
-        for card, entry in zip(cards, expected, strict=True):
-            line = re.search(r'(?s)<ul class="reasons general".*?</ul>', card)
-            assert line
-            share = f"{round(100 * abs(entry.general_share))}\N{NARROW NO-BREAK SPACE}%"
-            assert share in line[0]
-            reasons = re.search(r'(?s)<ul class="reasons" .*?</ul>', card)
-            assert reasons is None or "General appeal" not in reasons[0]
-
-    def test_its_page_says_what_it_is(self, client: TestClient) -> None:
-        page = plain(client.get("/tag?tag=general appeal=general appeal").text)
-        assert "General appeal is what an average person would see in an item" in page
-        assert "carry this tag" not in page
 
 
 class TestApi:
@@ -176,39 +130,6 @@ class TestApi:
         error = error_of(client.get(f"{API}/groups", params={"tag": "town=Ghent"}), 422)
         assert "not a group" in error["message"]
         error_of(client.get(f"{API}/groups", params={"tag": "discovered=Nothing"}), 404)
-
-    def test_the_model_tells_of_groups_and_weights(self, client: TestClient, first: Teaser) -> None:
-        found = client.get(f"{API}/model").json()
-        assert first.groups_ is not None
-        assert found["discovered"] == first.groups_.describe()
-        assert found["weights"] == vars(Weights())
-        assert found["tags"]["discovered"] == len(first.groups_)
-        assert found["recipe"] is None
-
-    def test_strengths_are_those_of_the_library(self, client: TestClient, first: Teaser) -> None:
-        a, b, c = (str(first.items_[i]) for i in (3, 5, 8))
-        strengths = {a: 0.5, b: 2, c: 0}
-        entry = client.post(f"{API}/recommend", json={"history": strengths, "k": 1}).json()
-        (expected,) = first.recommend(strengths, k=1)
-        found = entry["recommendations"][0]
-        assert (found["item_id"], found["score"]) == (
-            expected.item_id,
-            pytest.approx(expected.score),
-        )
-        assert found["general"] == pytest.approx(expected.general)
-        asked = {"history": strengths, "item_id": c}
-        why = client.post(f"{API}/explain", json=asked).json()
-        whole = why["general"] + sum(why["tags"].values()) + sum(why["viewed"].values())
-        assert whole == pytest.approx(why["score"])
-        assert why["score"] == pytest.approx(first.explain(c, strengths).score)
-        profile = client.post(f"{API}/profile", json={"history": strengths}).json()
-        assert profile["general"] == pytest.approx(first.profile(strengths).general)
-        plainly = client.post(f"{API}/profile", json={"history": [a, b]}).json()
-        assert plainly["general"] != pytest.approx(profile["general"])
-        for path in ("statements", "origins", "lift"):
-            more = {"origins": {"tag": "town=Ghent"}, "lift": {"item_id": c}}.get(path, {})
-            answer = client.post(f"{API}/{path}", json={"history": strengths, **more})
-            assert answer.status_code == 200, answer.text
 
 
 class TestRefit:

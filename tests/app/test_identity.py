@@ -1,23 +1,17 @@
 """The cookie that identifies a visitor cannot be forged, planted or read by scripts."""
 
-import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from app.conftest import TestClient, connected, services_of
+from app.conftest import OWN, TestClient, connected, history, services_of
 from sqlalchemy import text
 
 from teaser.app.http import TOKEN
 
-OWN = {"origin": "http://testserver"}
 VIEW = {"view": "i1", "language": "nl", "theme": "dark"}
-
-
-def history(page: str) -> list[str]:
-    return re.findall(r'data-card="seen ([^"]+)"', page)
 
 
 def people(client: TestClient) -> int:
@@ -41,25 +35,19 @@ class TestCookie:
         assert len(tokens) == 2
         assert all(len(token) >= 43 for token in tokens)
 
-    def test_nobody_sees_another(self, client: TestClient) -> None:
-        client.post("/act", data=VIEW, headers=OWN)
-        assert history(client.get("/").text) == ["i1"]
-        client.cookies.clear()
-        assert history(client.get("/").text) == []
-
     def test_a_forged_one_makes_somebody_new(self, client: TestClient) -> None:
         client.post("/act", data=VIEW, headers=OWN)
         genuine = client.cookies[TOKEN]
         for forged in ("x", genuine[:-1] + ("A" if genuine[-1] != "A" else "B"), "é" * 400):
             client.cookies.clear()
             headers: Any = {"origin": b"http://testserver", "cookie": f"{TOKEN}={forged}".encode()}
-            assert history(client.get("/", headers=headers).text) == []
+            assert history(client.get("/profile", headers=headers).text) == []
             response = client.post(
                 "/act", data={"view": "i2"}, headers=headers, follow_redirects=False
             )
             assert response.status_code == 303
             assert TOKEN in response.headers["set-cookie"]
-            assert history(client.get("/").text) == ["i2"]
+            assert history(client.get("/profile").text) == ["i2"]
 
     def test_one_of_somebody_deleted_makes_somebody_new(self, client: TestClient) -> None:
         client.post("/act", data=VIEW, headers=OWN)
@@ -88,14 +76,14 @@ class TestIssued:
         assert store.find_person(planted) is None
         assert store.find_person(given) is not None
         client.cookies.clear()
-        assert history(client.get("/", headers=headers).text) == []
+        assert history(client.get("/profile", headers=headers).text) == []
 
     def test_the_first_cookie_is_what_a_person_is_known_by(self, client: TestClient) -> None:
         client.get("/")
         first = client.cookies[TOKEN]
         client.post("/act", data=VIEW, headers=OWN)
         assert client.cookies[TOKEN] == first
-        assert history(client.get("/").text) == ["i1"]
+        assert history(client.get("/profile").text) == ["i1"]
 
     def test_another_process_and_a_later_one_take_it(
         self, serve: Callable[..., TestClient], tmp_path: Path
@@ -107,27 +95,27 @@ class TestIssued:
         headers = {**OWN, "cookie": f"{TOKEN}={token}"}
         assert "set-cookie" not in two.get("/", headers=headers).headers
         two.post("/act", data=VIEW, headers=headers)
-        assert history(one.get("/").text) == ["i1"]
+        assert history(one.get("/profile").text) == ["i1"]
         answer = foreign.get("/", headers=headers)  # of another database, with another key
         assert token not in answer.headers["set-cookie"]
 
 
 class TestFirstPage:
-    def test_it_brings_the_token_and_stores_nothing(self, client: TestClient) -> None:
-        cookie = client.get("/").headers["set-cookie"]
+    def test_it_brings_the_token_and_stores_nothing(self, own_client: TestClient) -> None:
+        cookie = own_client.get("/").headers["set-cookie"]
         assert cookie.startswith(f"{TOKEN}=")
         assert "HttpOnly" in cookie
         assert "SameSite=lax" in cookie
-        assert people(client) == 0
-        assert "set-cookie" not in client.get("/").headers
+        assert people(own_client) == 0
+        assert "set-cookie" not in own_client.get("/").headers
 
-    def test_two_first_actions_at_once_make_one_person(self, client: TestClient) -> None:
-        client.get("/")
-        headers = {**OWN, "cookie": f"{TOKEN}={client.cookies[TOKEN]}"}
+    def test_two_first_actions_at_once_make_one_person(self, own_client: TestClient) -> None:
+        own_client.get("/")
+        headers = {**OWN, "cookie": f"{TOKEN}={own_client.cookies[TOKEN]}"}
         gate = threading.Barrier(8)
 
         def act(number: int) -> int:
-            own = TestClient(client.app)
+            own = TestClient(own_client.app)
             gate.wait()
             form = {"view": f"i{number}"}
             answer = own.post("/act", data=form, headers=headers, follow_redirects=False)
@@ -135,26 +123,9 @@ class TestFirstPage:
 
         with ThreadPoolExecutor(8) as pool:
             assert set(pool.map(act, range(8))) == {303}
-        assert people(client) == 1
-        assert sorted(history(client.get("/").text)) == [f"i{n}" for n in range(8)]
-
-    def test_what_has_not_the_form_of_a_token_is_replaced(self, client: TestClient) -> None:
-        for forged in ("x", "a" * 43, "a" * 43 + ".", "." + "a" * 43, "a" * 42 + "%20", "a" * 65):
-            answer = client.get("/", headers={"cookie": f"{TOKEN}={forged}"})
-            assert answer.headers["set-cookie"].startswith(f"{TOKEN}=")
-            client.cookies.clear()
-            headers = {**OWN, "cookie": f"{TOKEN}={forged}"}
-            answer = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
-            assert forged not in re.split("[=;]", answer.headers["set-cookie"])
-            client.cookies.clear()
+        assert people(own_client) == 1
+        assert sorted(history(own_client.get("/profile").text)) == [f"i{n}" for n in range(8)]
 
     def test_nobody_else_gets_one(self, client: TestClient) -> None:
         for path in ("/deleted", "/api/v1/model", "/static/teaser.css", "/none"):
             assert "set-cookie" not in client.get(path).headers, path
-
-    def test_who_looks_at_a_shared_profile_gets_none(self, client: TestClient) -> None:
-        store = services_of(client).store
-        token = store.make_share(store.create_person()[0])[0]
-        answer = client.get(f"/s/{token}")
-        assert answer.status_code == 200
-        assert "set-cookie" not in answer.headers

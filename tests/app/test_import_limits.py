@@ -9,7 +9,7 @@ from app.conftest import TestClient, append, error_of, new_key, new_person, serv
 
 from teaser.app.state import Event
 from teaser.app.store import MAX_BYTES, Store
-from teaser.errors import StorageLimitError
+from teaser.errors import LimitError
 
 LARGE = 300_000
 
@@ -49,7 +49,7 @@ def test_the_budget_counts_all_events_in_both_databases(store: Store) -> None:
     size = len(json.dumps(dict(event.data)))
     for _ in range(MAX_BYTES // size):
         append(store, person_id, event)
-    with pytest.raises(StorageLimitError):
+    with pytest.raises(LimitError, match="bytes"):
         append(store, person_id, event)
 
 

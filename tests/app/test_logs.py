@@ -107,18 +107,6 @@ class TestText:
         facts = "method=GET route=/item/{item_id} status=200 ms=12.3 request_id=0123456789abcdef"
         assert capsys.readouterr().err.endswith(f"Z INFO teaser.access: request {facts}\n")
 
-    def test_an_exception_has_its_type_and_stack_and_no_message(
-        self, handler_of: Any, capsys: Any
-    ) -> None:
-        handler_of()
-        copy_context().run(log_failure)
-        lines = capsys.readouterr().err.splitlines()
-        assert lines[0].endswith(
-            "ERROR uvicorn.error: Exception in ASGI application request_id=0123456789abcdef"
-        )
-        assert lines[-1] == "ValueError"
-        assert PRIVATE not in str(lines)
-
     def test_a_value_cannot_write_lines_of_its_own(self, handler_of: Any, capsys: Any) -> None:
         handler_of()
         logging.getLogger("teaser").warning("%s", HOSTILE)
@@ -143,26 +131,6 @@ def test_what_asyncio_shows_of_objects_is_left_out(handler_of: Any, capsys: Any)
     written = capsys.readouterr().err
     assert PRIVATE not in written
     assert "Task exception was never retrieved" in written
-
-
-@pytest.mark.parametrize(
-    ("level", "written"),
-    [
-        ("debug", "teaser:debug teaser:info teaser:error other:error"),
-        ("info", "teaser:info teaser:error other:error"),
-        ("warning", "teaser:error other:error"),
-        ("error", "teaser:error other:error"),
-    ],
-)
-def test_levels_of_this_package_and_of_others(
-    handler_of: Any, capsys: Any, level: str, written: str
-) -> None:
-    handler_of(log_format="json", log_level=level)
-    for name in ("teaser", "other"):
-        for number in (logging.DEBUG, logging.INFO, logging.ERROR):
-            logging.getLogger(name).log(number, "said")
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert " ".join(f"{line['logger']}:{line['level']}" for line in lines) == written
 
 
 def test_a_group_of_exceptions_shows_each(handler_of: Any) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import polars as pl
 import pytest
-from app.conftest import API, TestClient
+from app.conftest import API, OWN, TestClient
 from conftest import RULES, small_tables
 
 from teaser import Category, Dataset, Teaser
@@ -21,7 +21,6 @@ ITEM, OTHER = (f"i{n}-" + "é" * LONG for n in (1, 3))
 TAG = "type=film " + "y" * LONG
 FACT = "age=young " + "z" * LONG
 NAME = "a" * 60
-OWN = {"origin": "http://testserver"}
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from app.conftest import API, TestClient, new_person
+from app.conftest import API, OWN, TestClient, new_person
 from prometheus_client.parser import text_string_to_metric_families
 
 ID = "x-request-id"
 ACCEPT = (b"accept", b"application/json, text/event-stream")
-OWN = {"origin": "http://testserver"}
 
 
 def lines_of(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
@@ -52,16 +51,16 @@ class TestId:
             assert len(answer.headers.get_list(ID)) == 1
 
     def test_it_is_in_the_answer_and_the_log_of_what_failed(
-        self, client: TestClient, caplog: pytest.LogCaptureFixture
+        self, own_client: TestClient, caplog: pytest.LogCaptureFixture
     ) -> None:
         for path in ("/broken", "/api/broken"):
-            break_path(client, path)
-        page = client.get("/broken", headers={"accept": "text/html", "accept-language": "nl"})
+            break_path(own_client, path)
+        page = own_client.get("/broken", headers={"accept": "text/html", "accept-language": "nl"})
         assert page.headers[ID] in page.text
         assert "Nummer van deze fout" in page.text
-        data = client.get("/api/broken").json()["error"]
+        data = own_client.get("/api/broken").json()["error"]
         assert set(data) == {"code", "message", "request_id"}
-        missing = client.get("/api/nothing").json()["error"]
+        missing = own_client.get("/api/nothing").json()["error"]
         assert "request_id" not in missing
 
 
@@ -134,13 +133,13 @@ class TestLines:
         assert levels == [logging.DEBUG, logging.INFO]
 
 
-def test_all_is_counted_as_prometheus_reads_it(client: TestClient) -> None:
-    person = new_person(client)
-    client.get(f"{person}/recommendations")
-    client.get("/item/i1")
-    client.get("/item/none")
-    client.post("/act", data={"view": "i1"}, headers=OWN, follow_redirects=False)
-    answer = client.get("/metrics")
+def test_all_is_counted_as_prometheus_reads_it(own_client: TestClient) -> None:
+    person = new_person(own_client)
+    own_client.get(f"{person}/recommendations")
+    own_client.get("/item/i1")
+    own_client.get("/item/none")
+    own_client.post("/act", data={"view": "i1"}, headers=OWN, follow_redirects=False)
+    answer = own_client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=")
     samples = [s for f in text_string_to_metric_families(answer.text) for s in f.samples]
     values = {(s.name, *(s.labels[name] for name in sorted(s.labels))): s.value for s in samples}

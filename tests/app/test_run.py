@@ -2,13 +2,17 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from served import Running, free_port, get
@@ -23,21 +27,36 @@ def press(server: Running, person: str, tag: str) -> None:
     get(f"{server.url}/api/v1/people/{person}/presses", asked)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_starts_quietly_and_ends_with_0(run: Callable[..., Running], number: int) -> None:
+@pytest.fixture(scope="module")
+def pair(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server of two workers, for all tests that need no other settings."""
+    folder = tmp_path_factory.mktemp("pair") / "served"
+    shutil.copytree(model_folder, folder)
+    server = Running(folder, "--workers", "2")
+    server.wait_for(lambda: len(server.workers()) == 2, "two workers")
+    yield server
+    server.stop()
+
+
+def test_it_starts_quietly_and_ends_with_0(run: Callable[..., Running]) -> None:
     server = run(TEASER_LOG_LEVEL="warning")
-    server.process.send_signal(number)
+    server.process.send_signal(signal.SIGINT)
     assert server.process.wait(30) == 0
     lines = server.log.read_text().splitlines()
     assert len(lines) == 2, lines
     assert lines[0] == f"{server.url}/"
 
 
-def test_a_killed_worker_is_replaced_and_nothing_acknowledged_is_lost(
-    run: Callable[..., Running],
-) -> None:
-    server = run("--workers", "2")
-    server.wait_for(lambda: len(server.workers()) == 2, "two workers")
+def test_counts_of_all_workers_are_added_up(pair: Running) -> None:
+    for _ in range(30):
+        get(f"{pair.url}/api/v1/model")
+    name = 'teaser_requests_total{method="GET",route="/api/v1/model",status="200"}'
+    for _ in range(4):  # whichever worker answers
+        assert f"{name} 30.0" in get(f"{pair.url}/metrics")
+
+
+def test_a_killed_worker_is_replaced_and_nothing_acknowledged_is_lost(pair: Running) -> None:
+    server = pair
     made = json.loads(get(f"{server.url}/api/v1/people", b"{}"))
     person, acknowledged = made["person_id"], 0
     for victim in server.workers():
@@ -52,8 +71,8 @@ def test_a_killed_worker_is_replaced_and_nothing_acknowledged_is_lost(
     assert sum(each["steps"] for each in found["presses"]) == acknowledged
 
 
-def test_a_stopped_worker_does_not_hold_up_the_others(run: Callable[..., Running]) -> None:
-    server = run("--workers", "2")
+def test_a_stopped_worker_does_not_hold_up_the_others(pair: Running) -> None:
+    server = pair
     first, second = server.workers()
     os.kill(first, signal.SIGSTOP)
     try:
@@ -68,9 +87,9 @@ def test_a_stopped_worker_does_not_hold_up_the_others(run: Callable[..., Running
 
 
 def test_all_workers_take_up_a_new_model_and_refuse_a_broken_one(
-    run: Callable[..., Running], remainder_model: Teaser
+    pair: Running, remainder_model: Teaser
 ) -> None:
-    server = run("--workers", "2")
+    server = pair
     before = get(f"{server.url}/api/v1/model")
     remainder_model.save(server.model)
     server.wait_for(
@@ -81,15 +100,6 @@ def test_all_workers_take_up_a_new_model_and_refuse_a_broken_one(
     server.wait_for(lambda: "cannot be used" in server.log.read_text(), "a refusal")
     assert get(f"{server.url}/api/v1/model") == after
     server.wait_for(lambda: "stale 1.0" in get(f"{server.url}/metrics"), "staleness")
-
-
-def test_counts_of_all_workers_are_added_up(run: Callable[..., Running]) -> None:
-    server = run("--workers", "2")
-    for _ in range(30):
-        get(f"{server.url}/api/v1/model")
-    name = 'teaser_requests_total{method="GET",route="/api/v1/model",status="200"}'
-    for _ in range(4):  # whichever worker answers
-        assert f"{name} 30.0" in get(f"{server.url}/metrics")
 
 
 def test_an_unfinished_request_does_not_hold_up_the_end(run: Callable[..., Running]) -> None:
@@ -114,6 +124,63 @@ def test_what_is_wrong_is_said_before_it_starts(tmp_path: Path, model_folder: Pa
             assert done.returncode == 2
             assert said in " ".join(done.stderr.split())
             assert "Traceback" not in done.stderr
+
+
+def press_over_https(server: Running, **headers: str) -> int:
+    request = urllib.request.Request(  # noqa: S310
+        server.url + "/act",
+        b"view=i1",
+        {"origin": server.url.replace("http:", "https:"), **headers},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return int(error.code)
+
+
+FORWARDED = {"x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.7"}
+
+
+def test_a_proxy_on_this_machine_is_believed_about_scheme_and_address(pair: Running) -> None:
+    assert press_over_https(pair) == 403
+    assert press_over_https(pair, **FORWARDED) == 200
+
+
+def test_settings_of_the_environment_hold_for_the_command(run: Callable[..., Running]) -> None:
+    options = ("--host-name", "box.example", "--log-format", "json")
+    boosts = ("--boost", "type=film:0.3", "--boost", "i9:-1")
+    server = run(*options, *boosts, TEASER_MAX_BODY="50", TEASER_PROXIES="192.0.2.1")
+    said = "says so among the reasons: type=film +0.3, i9 -1."
+    server.wait_for(lambda: said in " ".join(server.log.read_text().split()), "no boosts")
+    with pytest.raises(urllib.error.HTTPError, match="413"):
+        get(server.url + "/api/v1/recommend", b" " * 60)
+    for host, status in (("box.example", 200), ("evil.example", 421)):
+        request = urllib.request.Request(server.url + "/api/v1/model", headers={"host": host})  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+                found = answer.status
+        except urllib.error.HTTPError as error:
+            found = error.code
+        assert found == status
+    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as broken:
+        broken.sendall(b"no request at all\r\n\r\n")
+        broken.recv(100)
+    # No proxy but the one that is named is believed.
+    assert press_over_https(server, **FORWARDED) == 403
+    # All that is written once it runs has one format, also what the server below says. A line may
+    # be written after the answer.
+    entries: list[dict[str, Any]] = []
+
+    def is_logged() -> bool:
+        text = server.log.read_text()
+        entries[:] = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+        return [e["status"] for e in entries if e["logger"] == "teaser.access"] == [413, 200, 403]
+
+    server.wait_for(is_logged, "no line for each request")
+    assert {entry["logger"] for entry in entries} >= {"teaser.access", "uvicorn.error"}
+    text = server.log.read_text()
+    assert "127.0.0.1:" not in "".join(line for line in text.splitlines() if "{" in line)
 
 
 class TestBind:

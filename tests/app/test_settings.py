@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from teaser.app.settings import Settings, host_of, is_loopback
+from teaser.app.settings import Settings, host_of
 from teaser.errors import ParameterError
 
 
@@ -64,11 +64,6 @@ def test_variables_set_what_they_name_and_arguments_come_first(
     assert found.model_dump() == Settings(model=Path("/models/mine"), port=81).model_dump()
     assert Settings.from_environment(port=82).port == 82
     assert Settings(model=Path("m")).port == 8000  # arguments alone read no variable
-
-
-def test_yes_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    for text in ("true", "True", "1"):
-        assert read(monkeypatch, MODEL="m", SECURE_COOKIES=text).secure_cookies is True
 
 
 @pytest.mark.parametrize(
@@ -129,16 +124,6 @@ def test_keys_are_needed_wherever_others_can_reach(host: str, keys: str, needed:
     assert Settings(model=Path("m"), host=host, keys=keys).needs_keys is needed
 
 
-@pytest.mark.parametrize("host", ["127.8.9.10", "::1", "localhost"])
-def test_loopback_is_known(host: str) -> None:
-    assert is_loopback(host)
-
-
-@pytest.mark.parametrize("host", ["", "127.0.0.1.example.org", "localhost.example.org", "1.2.3.4"])
-def test_what_only_looks_like_loopback_is_not(host: str) -> None:
-    assert not is_loopback(host)
-
-
 def test_the_database_lies_beside_the_model_unless_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,14 +179,6 @@ def test_names_are_ours_or_not(given: dict[str, Any], header: str, is_own: bool)
 )
 def test_a_host_is_read(header: str, host: str | None) -> None:
     assert host_of(header) == host
-
-
-def test_arguments_take_precedence_over_the_environment(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("TEASER_LOGO", "/elsewhere")
-    assert Settings.from_environment(model=tmp_path, logo="").logo == ""
-    assert Settings.from_environment(model=tmp_path).logo == "/elsewhere"
 
 
 def test_wrong_values_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -12,13 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser.app.state import (
-    KINDS,
     LIMITS,
     Draft,
     Ending,
     Event,
     Feed,
-    ListFilter,
     State,
     check,
     ending,
@@ -29,17 +27,7 @@ from teaser.app.state import (
     state_of,
     time_text,
 )
-from teaser.errors import (
-    MalformedTagError,
-    NotHiddenError,
-    NothingToRedoError,
-    NothingToUndoError,
-    NotInHistoryError,
-    ParameterError,
-    PressRangeError,
-    StateLimitError,
-    TeaserError,
-)
+from teaser.errors import LimitError, ParameterError, TeaserError
 
 START = datetime(2026, 11, 16, 12, tzinfo=UTC)
 TIMES = st.integers(1, 4).map(lambda days: START + timedelta(days))
@@ -168,14 +156,6 @@ def test_undo_restores_the_exact_earlier_state(
 
 
 @given(COURSES.map(possible), NOWS)
-def test_undo_then_redo_changes_nothing(course: list[Event], at: datetime | None) -> None:
-    before = state_of(course, at)
-    again = state_of([*course, Event("undo"), Event("redo")], at)
-    if before.undoable is not None:
-        assert replace(again, n_events=0) == replace(before, n_events=0)
-
-
-@given(COURSES.map(possible), NOWS)
 def test_everything_can_be_undone_to_the_beginning_and_made_again(
     course: list[Event], at: datetime | None
 ) -> None:
@@ -193,20 +173,6 @@ def test_everything_can_be_undone_to_the_beginning_and_made_again(
 def test_a_new_act_forgets_what_was_undone(course: list[Event], act: Event) -> None:
     assert state_of([*course, act]).redoable is None
     assert state_of([*course, act]).undoable == act
-
-
-@given(COURSES.map(possible))
-def test_reset_begins_again_and_can_be_undone(course: list[Event]) -> None:
-    assert now(state_of([*course, Event("reset")])) == State()
-    assert now(state_of([*course, Event("reset"), Event("undo")])) == now(state_of(course))
-
-
-@given(COURSES)
-def test_the_state_depends_on_the_events_alone(course: list[Event]) -> None:
-    kept = [Event(event.kind, dict(event.data)) for event in course]
-    assert state_of(iter(course)) == state_of(course) == state_of(kept)
-    assert course == kept
-    assert state_of(course).n_events == len(course)
 
 
 @given(COURSES, NOWS)
@@ -272,12 +238,9 @@ def test_an_import_replaces_all(
 @given(COURSES.map(possible))
 def test_undo_and_redo_are_possible_when_the_state_says_so(course: list[Event]) -> None:
     state = state_of(course)
-    for kind, offered, error in (
-        ("undo", state.undoable, NothingToUndoError),
-        ("redo", state.redoable, NothingToRedoError),
-    ):
+    for kind, offered in (("undo", state.undoable), ("redo", state.redoable)):
         if offered is None:
-            with pytest.raises(error):
+            with pytest.raises(ParameterError, match=f"nothing to {kind}"):
                 check(state, Event(kind))
         else:
             check(state, Event(kind))
@@ -297,9 +260,6 @@ def passing(until: datetime, **tags: int) -> Event:
 
 
 class TestActs:
-    def test_an_item_viewed_again_becomes_the_latest(self) -> None:
-        assert state_of([view("a"), view("b"), view("a")]).history == ("b", "a")
-
     def test_the_latest_strength_counts(self) -> None:
         strong, weak = ({"item": "a", "strength": x} for x in (2.0, -0.25))
         events = [Event("view", strong), Event("view", {"item": "b"}), Event("view", weak)]
@@ -308,26 +268,6 @@ class TestActs:
         assert state_of([*events, Event("undo")]).strengths == {"a": 2.0}
         assert state_of([*events, Event("view", {"item": "a"})]).strengths == {}
         assert state_of([*events, Event("remove", {"item": "a"})]).strengths == {}
-
-    def test_removing_keeps_the_order_of_the_others(self) -> None:
-        course = [view("a"), view("b"), view("c"), Event("remove", {"item": "b"})]
-        assert state_of(course).history == ("a", "c")
-        assert state_of([*course, Event("undo")]).history == ("a", "b", "c")
-
-    def test_presses_add_up_and_vanish_at_nought(self) -> None:
-        assert state_of([press(a=2), press(a=2, b=-1)]).presses == {"tag=a": 4, "tag=b": -1}
-        assert state_of([press(a=2), press(a=-2)]).presses == {}
-
-    def test_hiding_and_showing_again(self) -> None:
-        hidden = [Event("hide", {"item": "a"})]
-        assert state_of(hidden).hidden == ("a",)
-        assert state_of([*hidden, Event("unhide", {"item": "a"})]).hidden == ()
-
-    def test_undo_and_redo_walk_several_steps(self) -> None:
-        course = [view("a"), view("b"), view("c"), Event("undo"), Event("undo")]
-        assert state_of(course).history == ("a",)
-        assert state_of([*course, Event("redo")]).history == ("a", "b")
-        assert state_of(course).redoable == view("b")
 
     def test_what_is_set_takes_the_place_of_what_was_set(self) -> None:
         course = [
@@ -344,11 +284,6 @@ class TestActs:
         assert (again.balance, again.about) == (0.5, ())
         assert state_of([*later, Event("reset"), Event("undo")]).about == ("age=old",)
 
-    def test_names_that_no_model_knows_are_kept(self) -> None:
-        state = state_of([view("long gone"), Event("press", {"presses": {"colour=octarine": 2}})])
-        assert state.history == ("long gone",)
-        assert state.presses == {"colour=octarine": 2}
-
 
 class TestFeeds:
     def test_a_new_feed_is_a_copy_and_lists_are_apart(self) -> None:
@@ -360,12 +295,6 @@ class TestFeeds:
         back = state_of([*course, Event("switch_feed", {"feed": ""}), view("i")])
         assert (back.presses, back.history) == ({"tag=a": 2}, ("i",))
         assert state_of([*course, view("i")]).history == ("i",)
-
-    def test_a_feed_begins_with_what_is_given(self) -> None:
-        copy = {"presses": {"tag=z": -1}, "filters": {"only": ["tag=q"]}, "variety": 0.5}
-        state = state_of([press(a=2), Event("make_feed", {"feed": "other", "copy": copy})])
-        assert state.current == Feed({"tag=z": -1}, ListFilter(only=("tag=q",)), variety=0.5)
-        assert Feed.from_json(Feed().to_json()) == Feed()
 
     def test_renaming_keeps_the_place_and_dropping_goes_back_to_the_main_list(self) -> None:
         made = [Event("make_feed", {"feed": name}) for name in ("a", "b", "c")]
@@ -418,28 +347,6 @@ class TestEnds:
         assert state_of(again, self.WEEK).hidden == ("i2", "i1")
 
 
-def test_every_kind_is_drawn() -> None:
-    drawn = {"undo", "redo", "reset", "several", "import", "press", "hide", "unhide", "view"}
-    drawn |= {"remove", "vary", "balance", "about", "filter", "make_feed", "switch_feed"}
-    assert drawn | {"drop_feed", "rename_feed", "profiling"} == set(KINDS)
-
-
-@given(st.lists(ACTS, max_size=12), NOWS)
-def test_a_draft_comes_back_as_it_was(acts: list[Event], at: datetime | None) -> None:
-    draft = Draft()
-    for act in acts:
-        draft.apply(act)
-    back = Draft.from_json(json.loads(json.dumps(draft.to_json())))
-    assert back == draft
-    assert back.state(at) == draft.state(at)
-
-
-@given(COURSES.map(possible), NOWS)
-def test_the_draft_of_a_state_leads_to_it(course: list[Event], at: datetime | None) -> None:
-    state = state_of(course, at)
-    assert now(Draft.from_state(state).state(None)) == now(state)
-
-
 @given(COURSES.map(possible), ACTS)
 def test_an_action_changes_neither_its_data_nor_the_state_before(
     course: list[Event], act: Event
@@ -452,41 +359,6 @@ def test_an_action_changes_neither_its_data_nor_the_state_before(
     assert state == state_of(course)
 
 
-TIME = datetime(2026, 11, 17, tzinfo=UTC)
-
-
-@given(FILTERS)
-def test_filters_come_back_as_they_were(given: dict[str, object]) -> None:
-    filters = ListFilter.from_json(given)
-    assert ListFilter.from_json(json.loads(json.dumps(filters.to_json()))) == filters
-    assert bool(filters) == bool(filters.to_json())
-
-
-def test_filters_name_tags_and_columns() -> None:
-    filters = ListFilter(("a=1",), ("b=2",), {"price": 20}, {"price": 5, "year": 1990}, "weekend")
-    assert filters.tags == ("a=1", "b=2")
-    assert filters.columns == ("price", "year")
-    assert not ListFilter()
-
-
-@given(COURSES.map(possible), NOWS)
-def test_a_feed_comes_back_as_it_was(course: list[Event], at: datetime | None) -> None:
-    for feed in state_of(course, at).feeds.values():
-        assert Feed.from_json(json.loads(json.dumps(feed.to_json())), at) == feed
-
-
-def test_presses_are_told_apart_by_whether_they_end() -> None:
-    plain = State(presses={"a=1": 2})
-    assert plain.lasting_presses == {"a=1": 2}
-    assert plain.passing_steps("a=1") == 0
-    ends = (Ending("press", "a=1", 3, TIME), Ending("press", "a=1", -1, TIME))
-    hidden = Ending("hide", "a=1", 0, TIME)
-    state = State(presses={"a=1": 4}, ends=(*ends, hidden), lasting={"a=1": 2})
-    assert state.lasting_presses == {"a=1": 2}
-    assert state.passing_steps("a=1") == 2
-    assert state.current == Feed({"a=1": 4}, ends=ends, lasting={"a=1": 2})
-
-
 END = "2030-01-01T00:00:00+00:00"
 
 
@@ -497,6 +369,7 @@ class TestCheck:
             (Event("dance"), "'dance'"),
             (Event("view"), "'view'"),
             (Event("view", {"item": ["a"]}), "'view'"),
+            (Event("view", {"item": "a", "strength": 0}), "strength of a view .* 0"),
             (Event("press"), "tag"),
             (Event("press", {"presses": {}}), "tag"),
             (Event("press", {"presses": {"tag=a": 1.5}}), "tag=a .* 1.5"),
@@ -520,32 +393,15 @@ class TestCheck:
         with pytest.raises(ParameterError, match=found):
             check(State(), event)
 
-    @pytest.mark.parametrize("strength", [0, float("nan"), float("inf"), "1", True, None, -2e9])
-    def test_an_impossible_strength_is_refused(self, strength: Any) -> None:
-        with pytest.raises(ParameterError, match="strength of a view must be a number other than"):
-            check(State(), Event("view", {"item": "a", "strength": strength}))
-
-    def test_items_that_are_not_there_are_named(self) -> None:
-        with pytest.raises(NotInHistoryError) as removed:
-            check(state_of([Event("hide", {"item": "a"})]), Event("remove", {"item": "a"}))
-        with pytest.raises(NotHiddenError) as shown:
-            check(state_of([view("a")]), Event("unhide", {"item": "a"}))
-        assert removed.value.item_id == shown.value.item_id == "a"
-
-    def test_a_tag_is_written_as_feature_and_value(self) -> None:
-        with pytest.raises(MalformedTagError) as raised:
-            check(State(), Event("press", {"presses": {"Ghent": 1}}))
-        assert raised.value.tag == "Ghent"
-
     def test_presses_out_of_range_are_named(self) -> None:
         state = state_of([press(a=3)])
         check(state, press(a=2))
         check(state, press(a=-8))
         for steps, net in ((3, 6), (-9, -6)):
-            with pytest.raises(PressRangeError) as raised:
+            with pytest.raises(LimitError) as raised:
                 check(state, press(a=steps))
-            assert str(raised.value.tag) == "tag=a"
-            assert (raised.value.presses, raised.value.limit) == (net, 5)
+            facts = raised.value.facts
+            assert (str(facts["tag"]), facts["presses"], facts["limit"]) == ("tag=a", net, 5)
 
     def test_presses_that_are_taken_back_do_not_count_as_tags(self) -> None:
         old = press(**{f"old{n}": 1 for n in range(15)})
@@ -553,30 +409,6 @@ class TestCheck:
         check(state_of([old]), moved)
         with pytest.raises(ParameterError, match=r"20 tags.* 35"):
             check(State(), moved)
-
-    def test_what_can_happen_passes(self) -> None:
-        feed = Event("make_feed", {"feed": "kids"})
-        state = state_of([view("a"), feed, Event("hide", {"item": "b"}), Event("undo")])
-        data: dict[str, dict[str, Any]] = {
-            "view": {"item": 1},
-            "remove": {"item": "a"},
-            "press": {"presses": {"tag=a": -5}},
-            "hide": {"item": "c"},
-            "vary": {"variety": 0.5},
-            "balance": {"balance": 0},
-            "about": {"about": []},
-            "filter": {"filters": {"only": ["tag=a"], "at_most": {"price": 20}, "when": "week"}},
-            "make_feed": {"feed": "Friday night"},
-            "switch_feed": {"feed": ""},
-            "rename_feed": {"feed": "kids", "name": "KIDS"},
-            "drop_feed": {"feed": "kids"},
-            "profiling": {"on": False, "order": "newest"},
-            "several": {"actions": [["press", {"presses": {"tag=a": 5}}]]},
-            "import": {"state": Draft().to_json()},
-        }
-        for kind in KINDS:
-            if kind != "unhide":
-                check(state, Event(kind, data.get(kind, {})))
 
 
 def large_state(**given: Any) -> dict[str, Any]:
@@ -606,9 +438,9 @@ LARGE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", LIMITS)
 def test_an_import_of_too_much_is_refused_with_its_number(kind: str) -> None:
     limit = LIMITS[kind]
-    with pytest.raises(StateLimitError, match=f"{limit + 1:,} {kind} .* most {limit:,} ") as raised:
+    with pytest.raises(LimitError, match=f"{limit + 1:,} {kind} .* most {limit:,} ") as raised:
         check(State(), Event("import", {"state": large_state(**LARGE[kind])}))
-    assert raised.value.n == limit + 1
+    assert raised.value.facts["n"] == limit + 1
 
 
 def test_actions_lead_to_no_more_than_an_import_can_bring() -> None:
@@ -625,7 +457,7 @@ def test_actions_lead_to_no_more_than_an_import_can_bring() -> None:
         (pressed, Event("make_feed", {"feed": "copy"})),
         (State(), Event("make_feed", {"feed": "x", "copy": {"presses": {**many, "b=new": 1}}})),
     ):
-        with pytest.raises(StateLimitError):
+        with pytest.raises(LimitError, match="can be kept"):
             check(state, event)
     check(hidden, Event("hide", {"item": 5}))
     check(seen, Event("view", {"item": 5}))
@@ -654,24 +486,6 @@ def test_a_day_ends_at_midnight_at_the_site(now: str, today: str, week: str) -> 
     assert ending("always", BRUSSELS, now=at) == {}
 
 
-@given(
-    st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)), st.sampled_from([UTC, BRUSSELS, None])
-)
-def test_what_lasts_ends_later_and_a_week_lasts_a_week(at: datetime, zone: Any) -> None:
-    now = at.replace(tzinfo=UTC)
-    until = {lasts: read_time(ending(lasts, zone, now=now)["until"]) for lasts in ("today", "week")}
-    assert now < until["today"] <= now + timedelta(hours=25)
-    assert now + timedelta(days=7) - timedelta(hours=1) <= until["week"]
-    for each in until.values():
-        assert each.astimezone(zone).time().isoformat() in ("00:00:00", "01:00:00")
-
-
-def test_the_present_is_the_default() -> None:
-    assert read_time(ending("today")["until"]) > datetime.now(UTC)
-    with pytest.raises(ParameterError, match="'for ever'"):
-        ending("for ever")
-
-
 def test_times_are_stored_in_utc() -> None:
     at = datetime(2026, 5, 1, 12, tzinfo=timezone(timedelta(hours=2)))
     assert time_text(at) == "2026-05-01T10:00:00+00:00"
@@ -695,11 +509,3 @@ def test_a_time_that_is_read_can_be_written_in_every_zone(text: str, year: int) 
     assert found.year == year
     for hours in (-23, 23):
         found.astimezone(timezone(timedelta(hours=hours)))
-
-
-def test_the_parts_of_one_action_are_itself() -> None:
-    undo = Event("undo")
-    assert parts_of(undo) == [undo]
-    assert parts_of(Event("several", {"actions": [["vary", {"variety": 1}]]})) == [
-        Event("vary", {"variety": 1})
-    ]

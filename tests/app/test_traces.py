@@ -25,7 +25,7 @@ def traced(
 ) -> Iterator[tuple[TestClient, InMemorySpanExporter]]:
     """A server whose spans stay in memory."""
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
-    app: Any = serve(traces=True, proxies="10.0.0.1").app
+    app: Any = serve(alone=True, traces=True, proxies="10.0.0.1").app
     memory = InMemorySpanExporter()
     app.state.traces.provider.add_span_processor(SimpleSpanProcessor(memory))
     yield TestClient(app, client=("10.0.0.1", 1), raise_server_exceptions=False), memory

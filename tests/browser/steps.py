@@ -1,7 +1,9 @@
 """What several tests of the site do on a page."""
 
+import re
+
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 
 def listed(page: Page) -> list[str]:
@@ -14,9 +16,28 @@ def pick(page: Page, n: int = 3) -> None:
     """Go through the quick start."""
     for done in range(1, n + 1):
         page.locator(".picks button").first.click()
-        expect(page.locator(".seen li")).to_have_count(done)
-    # Without JavaScript the history is there before the end of the page.
+        expect(page.locator(".certainty")).to_contain_text(re.compile(rf"\b{done} "))
+    # Without JavaScript the profile is there before the end of the page.
     page.wait_for_load_state()
+
+
+def unfold(page: Page, place: int = 0) -> Locator:
+    """Open what more there is to a card of the list, and return it."""
+    card = page.locator(".cards > .card").nth(place)
+    card.locator(".why-more > summary").click()
+    expect(card.get_by_role("button", name="Look")).to_be_visible()
+    return card
+
+
+def open_options(page: Page) -> None:
+    """Open the options of the list: a fold with JavaScript, a page without."""
+    page.locator(".options > summary").click()
+    link = page.get_by_role("link", name="Filters, variety, feeds and more")
+    if page.evaluate("document.documentElement.classList.contains('scripted')"):
+        expect(page.locator(".options .filters")).to_be_visible()
+    else:
+        link.click()
+        expect(page.get_by_role("heading", name="Options")).to_be_visible()
 
 
 def check_looks(

@@ -37,6 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def set_about(page: Page, value: str) -> None:
+    page.goto("/profile")
     page.get_by_text("About you (optional)").click()
     page.locator("#about-you select").select_option(label=value)
     page.get_by_role("button", name="Save").click()
@@ -48,10 +49,10 @@ def test_a_fact_changes_the_list_and_can_be_taken_back(visit: Visit, has_script:
     popular = listed(page)
     set_about(page, "old")
     expect(page.locator("#notice")).to_contain_text("About you: old")
-    old = listed(page)
-    assert old != popular
     expect(page.locator(".certainty")).to_contain_text("1 fact about you")
-    page.locator("#notice").get_by_role("button", name="Undo").click()
+    page.goto("/")
+    assert listed(page) != popular
+    page.locator(".top").get_by_role("button", name="Undo").click()
     expect(page.locator("#notice")).to_contain_text("Taken back: About you: old")
     assert listed(page) == popular
 
@@ -63,6 +64,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Visit) -> None:
     expect(page.get_by_role("combobox", name="Age", exact=True)).to_have_value("age=young")
     check_looks(page, "notice")
     page.goto("/tag?tag=type=Concert")
-    expect(page.locator(".origins li")).to_have_count(1)
-    expect(page.locator(".origins")).to_contain_text("young")
+    origins = page.locator(".origins:not(.made-of)")
+    expect(origins.locator("li")).to_have_count(1)
+    expect(origins).to_contain_text("young")
     check_looks(page, "tag")

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from browser.conftest import served
-from browser.steps import check_axe, listed, pick
+from browser.steps import check_axe, listed, pick, unfold
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
@@ -80,7 +80,7 @@ def test_pages_are_the_owner_s_and_can_be_read(visit: Visit, scheme: str, width:
     # A colour that can be read, on the button and for the match.
     wanted = shades(Colour.parse(ACCENT), LIGHT if scheme == "light" else DARK).text
     assert (str(wanted) == ACCENT) == (scheme == "dark")
-    button = page.locator(".card .main-button").first
+    button = unfold(page).locator(".main-button")
     colour = button.evaluate("e => getComputedStyle(e).backgroundColor")
     assert colour == f"rgb{tuple(wanted)}"
     for path in ("/", f"/item/{listed(page)[0]}", "/tag?tag=copies%3D2"):
@@ -93,35 +93,26 @@ def test_pages_are_the_owner_s_and_can_be_read(visit: Visit, scheme: str, width:
 def test_names_of_columns_and_numbers_can_be_read(visit: Visit) -> None:
     page = visit()
     pick(page)
-    heads = page.locator(".feature summary h3").all_inner_texts()
-    assert {"Book author", "Year of publication", "Copies"} <= set(heads)
     for facts in page.locator(".card .facts").all_inner_texts():
         assert re.search(r"Author \d+", facts)
         assert re.search(r"Year of publication: \d{4}", facts)
         assert re.search(r"Copies: \d", facts)
+    page.goto("/profile")
+    heads = page.locator(".feature h3").all_inner_texts()
+    assert {"Book author", "Year of publication", "Copies"} <= set(heads)
     page.goto("/tag?tag=copies%3D2")
     expect(page).to_have_title("Copies: 2 · Books & more")
     page.get_by_role("button", name="More of Copies: 2").click()
     expect(page.locator("#notice")).to_contain_text("+ on Copies: 2")
 
 
-def test_the_rest_of_a_feature_does_not_repeat_what_is_shown(visit: Visit) -> None:
-    page = visit()
-    pick(page)
-    feature = page.locator('[data-key="feature Book-Author"]')
-    shown = feature.locator("> .tags .tag-name").all_inner_texts()
-    feature.get_by_text("20 more").click()
-    rest = feature.locator("[data-loaded] .tag-name")
-    expect(rest).to_have_count(20)
-    assert not set(shown) & set(rest.all_inner_texts())
-
-
 def test_small_steps_open_and_the_sum_stays_right(visit: Visit) -> None:
     page = visit()
     pick(page)
     for _ in range(6):  # the more that was viewed, the smaller the steps
-        page.locator(".card .main-button").first.click()
+        unfold(page).get_by_role("button", name="Look").click()
         expect(page.locator("#notice")).to_contain_text("You looked at")
+        page.goto("/")
     for item in listed(page):
         page.goto(f"/item/{item}")
         if page.locator(".fold").count():

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from browser.steps import check_axe, listed, pick
+from browser.steps import check_axe, listed, open_options, pick
 from playwright.sync_api import Page, expect
 
 Visit = Callable[..., Page]
@@ -66,18 +66,18 @@ def test_feeds_are_made_shown_and_dropped(visit: Visit) -> None:
     page = visit()
     pick(page)
     main = listed(page)
-    page.get_by_text("New feed", exact=True).click()
+    open_options(page)
     page.get_by_label("Keep this list under a name").fill("With the kids")
     page.get_by_role("button", name="Keep", exact=True).click()
     bar = page.get_by_role("navigation", name="Your feeds")
     expect(bar.get_by_role("button", name="With the kids")).to_be_visible()
-    page.locator(".cards .stepper button").first.click()
+    page.locator(".strongest .stepper button").first.click()
     expect(page.locator("#notice")).to_contain_text("on ")
     page.wait_for_function("document.querySelectorAll('.is-pressed').length > 0")
     bar.get_by_role("button", name="For you").click()
     expect(page.locator("#notice")).to_contain_text("Now you see For you")
     assert listed(page) == main
-    bar.get_by_role("link", name="Manage").click()
+    page.get_by_role("link", name="Manage").click()
     check_axe(page, "feeds")
     page.get_by_role("button", name="Show With the kids").click()
     expect(page).to_have_url(re.compile(r"/\?did=\d+"))
@@ -91,25 +91,28 @@ def test_feeds_are_made_shown_and_dropped(visit: Visit) -> None:
 def test_never_for_now_and_without_profile(visit: Visit) -> None:
     page = visit()
     pick(page)
+    open_options(page)
     page.get_by_label("My presses last").select_option("today")
     expect(page.locator("#act input[name=lasts]")).to_have_value("today")
-    page.locator(".features .stepper button[value^='+1']:not([aria-disabled])").first.click()
+    page.locator(".strongest .stepper button[value^='+1']").first.click()
     expect(page.locator("#notice")).to_contain_text("today only")
-    page.locator(".features a.tag-name").first.click()
+    page.locator(".strongest a.tag-name").first.click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("Never show this").click()
     dialog.get_by_role("button", name="a week").click()
     expect(dialog.get_by_text("Items with this tag are not shown.")).to_be_visible()
     page.keyboard.press("Escape")
+    page.goto("/profile")
     hidden = page.locator("#hidden")
-    hidden.locator("summary").click()
     expect(hidden.get_by_role("listitem")).to_have_count(2)
     check_axe(page, "hidden")
     hidden.get_by_role("button", name="Show again").click()
     expect(hidden.get_by_role("listitem")).to_have_count(1)
     hidden.get_by_role("button", name="End now").click()
     expect(hidden).to_have_count(0)
+    page.goto("/")
     own = listed(page)
+    open_options(page)
     page.get_by_role("button", name="Without my profile").click()
     expect(page.get_by_text("This is the same list for everybody.")).to_be_visible()
     page.get_by_role("button", name="Upcoming, then newest").click()

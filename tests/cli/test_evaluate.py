@@ -14,10 +14,9 @@ from commands import refused, said
 
 from teaser import Dataset, Teaser, load
 from teaser.cli.evaluate import (
-    fit_commands,
+    fit_command,
     show_best,
     show_dial,
-    show_models,
 )
 from teaser.cli.output import out
 from teaser.evaluate.study.plan import DataPlan, SplitPlan, Study
@@ -52,42 +51,10 @@ def test_the_command_fits_what_the_study_found(
     monkeypatch.chdir(tmp_path)
     dataset.save("a shop")
     study = a_study(Path(), DataPlan(prepared="a shop"))
-    (command,) = fit_commands(study, Path("data"), parameters)
+    command = fit_command(study, parameters)
     said(*shlex.split(command)[1:])
     fitted = load(tmp_path / "mine-model", Teaser)
     assert fitted.parameters() == make_model("Teaser", parameters).parameters()
-
-
-def test_tables_are_prepared_first(
-    tables: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in").mkdir()
-    tables[0].write_csv("in/clicks.csv")
-    tables[1].write_csv("in/things.csv")
-    plan = DataPlan(
-        tables={"interactions": "clicks.csv", "items": "things.csv", "positive": "rating >= 4"}
-    )
-    commands = fit_commands(a_study(Path("in"), plan), Path("data"), {"l2_weights": 5})
-    assert commands[0].startswith("teaser prepare in/clicks.csv in/things.csv --positive")
-    for command in commands:
-        said(*shlex.split(command)[1:])
-    expected = Dataset.from_tables(*tables, positive="rating >= 4")
-    assert (Dataset.load("mine-data").X != expected.X).nnz == 0
-
-
-def test_public_data_and_what_no_command_makes() -> None:
-    public = a_study(Path(), DataPlan("ml-1m", folder="ml", tables={"positive": "rating >= 5"}))
-    assert fit_commands(public, Path("d"), {}) == [
-        "teaser prepare d/ml --source ml-1m --positive 'rating >= 5' --out mine-data",
-        "teaser fit mine-data --out mine-model --l2-weights 200 --l2-encoder 500",
-    ]
-    events = a_study(Path(), DataPlan("events"))
-    assert fit_commands(events, Path("d"), {})[0] == (
-        "teaser prepare --source events --start 2026-01-01 --out mine-data"
-    )
-    for plan in (DataPlan("events", options={"n_users": 9}), DataPlan("ml-1m", min_items=3)):
-        assert fit_commands(a_study(Path(), plan), Path("d"), {})[0].startswith("teaser fit DATA ")
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,11 +74,16 @@ def dial() -> DialResults:
     return found
 
 
+def test_a_study_of_tables_leaves_the_prepared_folder_to_name() -> None:
+    command = fit_command(a_study(Path(), DataPlan("events")), {})
+    assert command == "teaser fit DATA --out mine-model --l2-weights 200 --l2-encoder 500"
+
+
 def test_best_parameters_of_every_model_and_a_command_for_each_teaser(
     results: StudyResults, capsys: pytest.CaptureFixture[str]
 ) -> None:
     study = Study("mine", "Mine", DataPlan(prepared="shop"), SplitPlan(5, 5), ())
-    show_best(results, study, Path("data"))
+    show_best(results, study)
     printed = capsys.readouterr().out
     for model in results.models:
         assert model.name in printed
@@ -125,16 +97,8 @@ def test_without_a_teaser_there_is_no_command(
 ) -> None:
     study = Study("mine", "Mine", DataPlan(prepared="shop"), SplitPlan(5, 5), ())
     others = tuple(model for model in results.models if model.kind != "Teaser")
-    show_best(replace(results, models=others), study, Path("data"))
+    show_best(replace(results, models=others), study)
     assert "teaser fit" not in capsys.readouterr().out
-
-
-def test_notes_on_the_split_stand_below_the_table(
-    results: StudyResults, capsys: pytest.CaptureFixture[str]
-) -> None:
-    noted = replace(results, split=replace(results.split, notes=("7 users are new.",)))
-    show_models(noted)
-    assert "7 users are new." in capsys.readouterr().out
 
 
 def test_what_the_recommended_setting_is_near_to_is_true(
@@ -161,7 +125,7 @@ data = { source = "events", options = { n_events = 120, n_users = 400 } }
 split = { validation = 50, test = 40 }
 quick = { validation = 20, test = 20, training = 200 }
 simulate = { tags = [1], scales = ["robust"] }
-models.EASE = { kind = "EASE", grid = { l2_weights = [20, 100, 500] } }
+models.EASE = { kind = "EASE", grid = { l2 = [20, 100, 500] } }
 models.TEASER = { kind = "Teaser", parameters = { tol = 1e-4 } }
 """
 PENALTIES = ("--remainder-l2", 30, "--remainder-l2", 90, "--l2-weights", 20, "--l2-encoder", 50)
@@ -283,7 +247,7 @@ def test_simulate_takes_the_parameters_that_evaluate_found(study: Path, evaluate
     rows = [line for line in printed.splitlines() if "TEASER" in line]
     assert len(rows) == 1
     model, scale, step, tags, presses, after, *_ = rows[0].split()
-    assert (model, scale, step, tags, presses) == ("TEASER", "robust", "0.2", "2", "+5")
+    assert (model, scale, step, tags, presses) == ("TEASER", "robust", "own", "2", "+5")
     assert 0 < float(after) < 1
 
 

@@ -155,12 +155,6 @@ def test_bad_parameters_write_nothing(shop: Path, tmp_path: Path) -> None:
         assert not (tmp_path / "m").exists()
 
 
-def test_a_folder_with_other_files_is_left_alone(shop: Path, tmp_path: Path) -> None:
-    (tmp_path / "diary.txt").write_text("mine")
-    assert "holds other files" in refused("fit", shop / "data", "--out", tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["diary.txt"]
-
-
 def test_estimate_says_memory_and_time(shop: Path) -> None:
     assert "GB" in said("estimate", shop / "data")
     found = json.loads(said("estimate", shop / "data", "--gram", "dense", "--json"))
@@ -222,15 +216,6 @@ def test_given_options_hold_for_the_chosen_recipe(many: Path, tmp_path: Path) ->
     assert (model.tol, model.rng) == (1e-4, 4)
     assert model.recipe_ is not None
     assert {t.name for t in model.recipe_.tried} == {"Popularity", "EASE", "weighted"}
-
-
-def test_too_few_people_are_said(shop: Path, tmp_path: Path) -> None:
-    assert "Too few users to compare recipes" in said("fit", shop / "data", "-o", tmp_path / "m")
-
-
-def test_partitions_take_a_stated_recipe(parted: Path, tmp_path: Path) -> None:
-    assert "using 'discovered'" in said("fit", parted, "-o", tmp_path / "m")
-    assert teaser.load(tmp_path / "m", Teaser).groups_ is not None
 
 
 def test_groups_keep_their_names_over_refits(shop: Path, tmp_path: Path) -> None:

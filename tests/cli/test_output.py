@@ -1,21 +1,16 @@
 """What is drawn for a terminal."""
 
-import json
 import re
 from io import StringIO
 
 import pytest
 from rich.console import Console, RenderableType
 
-from teaser import Dataset, Presses, Tag, Teaser
+from teaser import Dataset, Teaser
 from teaser.cli.output import (
     describe_change,
-    draw_content,
-    draw_origins,
-    draw_profile,
     draw_recommendations,
     draw_steps,
-    to_plain,
 )
 from teaser.extensions import Remainder
 
@@ -24,19 +19,6 @@ def drawn(what: RenderableType) -> str:
     out = StringIO()
     Console(file=out, width=140, no_color=True).print(what)
     return out.getvalue()
-
-
-def test_a_profile_shows_impacts_affinities_and_presses(model: Teaser) -> None:
-    profile = model.profile(["i2", "i4"], Presses().press("town=Ghent", 2))
-    lines = drawn(draw_profile(profile, per_feature=2)).splitlines()
-    shown = [line.split()[0] for line in lines if not line.startswith(" ")]
-    assert shown[0] == "General"
-    assert f"{profile.general:+.2f}" in lines[0]
-    assert set(shown[1:-1]) == {"Type", "Town", "Labels", "Popularity"}
-    ghent = next(line for line in lines if "Ghent" in line)
-    assert f"{profile.affinities[Tag('town', 'Ghent')]:+.2f}" in ghent
-    assert ghent.rstrip().endswith("+2")
-    assert "fairly sure" in lines[-1]
 
 
 def test_a_list_shows_how_items_moved(model: Teaser) -> None:
@@ -64,13 +46,6 @@ def test_steps_end_with_the_sum(model: Teaser) -> None:
     assert sum(added) == pytest.approx(found.score, abs=0.02)
 
 
-def test_origins_end_with_the_sum(model: Teaser) -> None:
-    origins = model.origins("town=Ghent", ["i2", "i5"])
-    text = drawn(draw_origins(origins, {"i2": "Event 2"}))
-    assert "Event 2  i2" in text
-    assert text.splitlines()[-1].split()[-1] == f"{sum(origins.values()):+.5f}"
-
-
 def test_both_kinds_of_reasons_are_drawn(dataset: Dataset) -> None:
     both = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(l2=20.0)).fit(dataset)
     text = drawn(draw_recommendations(both.recommend(["i1", "i5"], k=3)))
@@ -82,20 +57,3 @@ def test_both_kinds_of_reasons_are_drawn(dataset: Dataset) -> None:
         (line,) = [line for line in lines if f"Event {name}" in line]
         assert line.startswith("Viewed")
         assert f"{found.viewed[f'i{name}']:+.3f}" in line
-
-
-def test_json_has_tags_as_texts_and_reasons_with_sentences(model: Teaser) -> None:
-    found = model.explain("i4", ["i2"])
-    plain = json.loads(json.dumps(to_plain(found)))
-    assert plain["tags"] == {str(tag): part for tag, part in found.tags.items()}
-    assert {r["sentence"] for r in plain["reasons"]} == set(found.sentences()[1:])
-    assert plain["reasons"][0]["tag"] in plain["tags"]
-
-
-def test_what_a_folder_holds_is_headings_and_entries() -> None:
-    content = {"items": 3, "tags": {"town": 2, "type": 1}, "found": ["[a]", "b"]}
-    lines = list(draw_content(content))
-    assert [line.plain for line in lines] == [
-        *("items", "  3", "tags", "  town  2", "  type  1", "found", "  [a]", "  b"),
-    ]
-    assert [str(line.style) for line in lines].count("bold") == 3

@@ -34,6 +34,21 @@ def test_two_tables_become_a_data_set_with_its_rules(paths: list[Path], tmp_path
     assert Dataset.load(tmp_path / "d").items == dataset.items
 
 
+def test_free_text_is_left_out_and_taken_in_by_a_rule(paths: list[Path], tmp_path: Path) -> None:
+    items = pl.read_csv(paths[1])
+    story = [f"an evening of {kind} that nobody will soon forget" for kind in items["type"]]
+    items.with_columns(pl.Series("story", story)).write_csv(paths[1])
+    text = " ".join(said("prepare", *paths, "-o", tmp_path / "d").split())
+    assert "'story' is free text and was left out" in text
+    assert '[[tags]], kind = "text", column = "story"' in text
+    assert all(tag.feature != "story" for tag in Dataset.load(tmp_path / "d").tags)
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[tags]]\nkind = "text"\ncolumn = "story"\nmax_share = 0.9\n')
+    dataset, _ = prepare(paths, tmp_path / "e", rules=rules)
+    assert {str(tag) for tag in dataset.tags} >= {"story=concert"}
+    assert not any("free text" in note for note in dataset.notes)
+
+
 def test_edited_rules_are_not_written_over(
     paths: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -181,7 +181,7 @@ def test_a_folder_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:
 
 
 def test_a_model_without_tags_lists_too(shop: Path, tmp_path: Path) -> None:
-    model = EASE(l2_weights=5.0).fit(Dataset.load(shop / "data"))
+    model = EASE(l2=5.0).fit(Dataset.load(shop / "data"))
     model.save(tmp_path / "ease")
     found = ids(tmp_path / "ease", "-i", "i2", "--where", "type=film")
     assert found == [r.item_id for r in model.recommend(["i2"], k=10, where={"type": "film"})]

@@ -14,13 +14,14 @@ from scipy.stats import spearmanr
 
 from teaser.data.infer import (
     address_warnings,
+    free_text_notes,
     infer_roles,
     infer_rules,
     names_attention,
     rank_correlation,
 )
 from teaser.data.reading import read_table
-from teaser.data.rules import Category, ListOf, Number, Rule, Rules, Text, Year
+from teaser.data.rules import FREE_TEXT, Category, ListOf, Number, Rule, Rules, Text, Year
 from teaser.data.tags import build_tags
 
 ATTENTION = "it counts attention, and the model learns popularity by itself"
@@ -61,8 +62,6 @@ class TestColumns:
             ("year", list(range(1600, 1800)), Year("year", width=10, min_items=2)),
             ("opens", [date(2020, 1, 1), date(2021, 1, 1)], Year("opens")),
             ("opens", [datetime(2020, 1, 1), datetime(2021, 1, 1)], Year("opens")),
-            ("story", [SENTENCE, SENTENCE + " again"], Text("story")),
-            ("description", [SENTENCE, SENTENCE + " again"], Text("description")),
         ]
         for name, cells, rule in cases:
             assert guess(name, cells) == rule, name
@@ -95,9 +94,22 @@ class TestColumns:
             ("x", [b"\xff", b"a"], "its values are bytes"),
             ("x", [time(8), time(9)], "its values are times of day"),
             ("x", [timedelta(1), timedelta(2)], "its values are durations"),
+            ("story", [SENTENCE, SENTENCE + " again"], FREE_TEXT),
+            ("description", [SENTENCE, SENTENCE + " again"], FREE_TEXT),
         ]
         for name, cells, why in cases:
             assert guess(name, cells) == why
+
+    def test_free_text_is_offered_as_a_rule_that_takes_it_in(self, tmp_path: Path) -> None:
+        items = pl.DataFrame({"id": [1, 2], "plot": [SENTENCE, SENTENCE], "genre": ["a", "b"]})
+        rules = infer_rules(items, item="id")
+        (note,) = free_text_notes(rules.skipped)
+        assert "'plot' is free text" in note
+        assert 'kind = "text", column = "plot"' in note
+        comments = [line.removeprefix("# ") for line in rules.to_toml().splitlines()]
+        offered = "\n".join(comments[comments.index('kind = "text"') - 1 :])
+        (tmp_path / "rules.toml").write_text(offered)
+        assert Rules.read(tmp_path / "rules.toml").tags == (Text("plot"),)
 
     def test_an_equal_sign_stays_out_of_the_name_of_a_feature(self) -> None:
         assert guess("genre = kind", ["a", "b"]) == Category("genre = kind", feature="genre kind")
@@ -313,87 +325,26 @@ class TestWarnings:
         assert "Put the address" not in said
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "ratings_count",
-        "ratingsCount",
-        "ratings-count",
-        "work_text_reviews_count",
-        "n_reviews",
-        "num_votes",
-        "numVotes",
-        "numberOfReviews",
-        "rating_number",
-        "ratings_1",
-        "total_plays",
-        "play_count",
-        "playcount",
-        "viewCount",
-        "numratings",
-        "members",
-        "rank",
-        "sales_rank",
-        "salesRank",
-        "popularity",
-        "popularity_index",
-        "popular_score",
-        "views",
-        "likes",
-        "favorites",
-        "favourites",
-        "downloads",
-        "plays",
-        "followers",
-        "monthly_listeners",
-        "subscribers",
-        "votes",
-        "reviews",
-        "ratings",
-        "usersrated",
-        "nb_fans",
-        "sales",
-        "installs",
-        "attendees",
-        "page_views",
-        "Rank",
-    ],
-)
-def test_names_of_attention(name: str) -> None:
-    assert names_attention(name)
+ATTENTION_NAMES = """
+    ratings_count ratingsCount ratings-count work_text_reviews_count n_reviews num_votes
+    numVotes numberOfReviews rating_number ratings_1 total_plays play_count playcount
+    viewCount numratings members rank sales_rank salesRank popularity popularity_index
+    popular_score views likes favorites favourites downloads plays followers
+    monthly_listeners subscribers votes reviews ratings usersrated nb_fans sales installs
+    attendees page_views Rank
+"""
+OTHER_NAMES = """
+    rating average_rating avg_ratings score review_score mean_likes price pages num_pages
+    number_of_players max_players year play_time runtime_minutes length n_seasons
+    books_count stars members_per_group user_score weight age order heat
+"""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "rating",
-        "average_rating",
-        "avg_ratings",
-        "score",
-        "review_score",
-        "mean_likes",
-        "price",
-        "pages",
-        "num_pages",
-        "number_of_players",
-        "max_players",
-        "year",
-        "play_time",
-        "runtime_minutes",
-        "length",
-        "n_seasons",
-        "books_count",
-        "stars",
-        "members_per_group",
-        "user_score",
-        "weight",
-        "age",
-        "order",
-        "heat",
-    ],
-)
-def test_names_of_other_things(name: str) -> None:
-    assert not names_attention(name)
+def test_attention_is_known_by_its_name() -> None:
+    for name in ATTENTION_NAMES.split():
+        assert names_attention(name), name
+    for name in OTHER_NAMES.split():
+        assert not names_attention(name), name
 
 
 def test_ranks_are_correlated_as_spearman_does() -> None:

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-import teaser
 from teaser import Dataset, Teaser, decayed
 from teaser.data.condition import Conditions
 from teaser.data.interactions import (
@@ -28,7 +27,6 @@ from teaser.data.interactions import (
     as_seconds,
     check_items,
     doubtful_ids,
-    time_span,
 )
 from teaser.errors import DataError, ParameterError, TableError
 
@@ -94,12 +92,6 @@ class TestIds:
 
 
 class TestInteractions:
-    def test_a_pair_counts_when_any_of_its_rows_is_positive(self) -> None:
-        frame = pl.DataFrame({"u": [1, 1], "i": [1, 1], "rating": [1, 5]})
-        pairs, report = check_interactions(frame, user="u", item="i", positive="rating >= 4")
-        assert pairs.rows() == [(1, 1)]
-        assert (report.not_positive, report.duplicates) == (1, 0)
-
     def test_refused_rows_are_counted_and_the_first_named(self) -> None:
         frame = pl.DataFrame(
             {
@@ -113,15 +105,6 @@ class TestInteractions:
             "2 rows refused, u is missing: row 2 (None), row 3 ('')",
             "1 row refused, i is missing: row 4 (None)",
             "3 rows refused, rating is not a number: row 5 (None), row 6 (nan), row 7 (inf)",
-        ]
-
-    def test_the_report_reads_as_sentences(self) -> None:
-        frame = pl.DataFrame({"u": [1, 1, 1, None], "i": [1, 1, 2, 2], "rating": [5, 5, 1, 5]})
-        _, report = check_interactions(frame, user="u", item="i", positive="rating >= 4")
-        assert report.lines() == [
-            "4 rows read: 1 interaction of 1 user with 1 item",
-            "1 row not positive, 1 duplicate merged",
-            "1 row refused, u is missing: row 4 (None)",
         ]
 
     @given(
@@ -172,12 +155,6 @@ class TestInteractions:
     def test_users_and_items_are_two_columns(self) -> None:
         with pytest.raises(ParameterError, match="cannot both be in column 'user_id'"):
             check_interactions(FRAME, user="user_id", item="user_id")
-
-    def test_a_missing_column_is_named_with_the_closest(self) -> None:
-        with pytest.raises(
-            TableError, match=r"'userid', needed for the interactions.*Closest: user_id"
-        ):
-            check_interactions(FRAME, user="userid", item="item_id")
 
 
 class TestItems:
@@ -295,16 +272,6 @@ class TestTimes:
                 as_seconds(pl.Series("when", cells))
 
 
-class TestRule:
-    def test_settings_are_checked(self) -> None:
-        cases: list[Any] = [
-            ("w", "mean"), ("", "once"), (None, "once", ""), (None, "once", "t", -1.0),
-        ]  # fmt: skip
-        for wrong in cases:
-            with pytest.raises(ParameterError):
-                Strength(*wrong).check()
-
-
 class TestRows:
     def test_a_bad_strength_or_time_refuses_its_row(self) -> None:
         frame = pl.DataFrame(
@@ -419,18 +386,6 @@ def test_pairs_are_those_of_a_loop_over_rows(
 def test_an_item_counts_half_after_the_half_life() -> None:
     found = decayed({"a": "2026-01-01", "b": "2026-01-31", "c": "2025-12-02"}, half_life=30)
     assert found == {"a": 0.5, "b": 1.0, "c": 0.25}
-    assert teaser.decayed is decayed
-
-
-def test_times_may_be_written_in_any_way() -> None:
-    day = datetime(2026, 1, 1, tzinfo=UTC)
-    times: dict[str, Any] = {
-        "a": day,
-        "b": date(2026, 1, 31),
-        "c": day.timestamp(),
-        "d": 1000 * day.timestamp(),
-    }
-    assert decayed(times, half_life=30) == {"a": 0.5, "b": 1.0, "c": 0.5, "d": 0.5}
 
 
 def test_strengths_are_multiplied() -> None:
@@ -518,13 +473,6 @@ def test_they_are_saved_and_selected(rated: Dataset, tmp_path: Path) -> None:
     assert some.history("b") == rated.history("b")
 
 
-def test_the_report_tells_what_they_are_for(rated: Dataset) -> None:
-    said = (
-        "1 disliked item of 1 user: each has a strength of -0.125 in a history, and none in the fit"
-    )
-    assert said in rated.lines()
-
-
 def test_rules_must_not_overlap() -> None:
     said = "4 rows are positive by rating >= 2 and disliked by rating <= 4, such as row 3"
     with pytest.raises(ParameterError, match=said):
@@ -577,17 +525,3 @@ def test_they_are_a_part_of_the_mean_strength() -> None:
     assert isinstance(aged, dict)
     # (30 + 10 / 2) / (1 + 1 / 2), and half of it after 30 days
     assert aged["z"] == pytest.approx(STRENGTH * 35 / 1.5 / 2)
-
-
-def test_the_span_is_told_in_days() -> None:
-    moments = [datetime(2001, 2, 3, 23, tzinfo=UTC), datetime(1999, 1, 1, tzinfo=UTC)]
-    times = np.array([moment.timestamp() for moment in moments])
-    said = "times from 1999-01-01 to 2001-02-03"
-    assert time_span(times) == said
-    assert time_span(np.array([np.nan, *times])) == (
-        f"{said}; 1 interaction has no time, and splits by time leave it out"
-    )
-    assert time_span(np.array([np.nan, *times, np.nan])) == (
-        f"{said}; 2 interactions have no time, and splits by time leave them out"
-    )
-    assert time_span(np.full(2, np.nan)) == "no interaction has a time"

@@ -56,17 +56,6 @@ class TestIdsOfTwoTables:
             )
 
 
-def test_undescribed_items_come_last_without_tags() -> None:
-    raw = pl.DataFrame({"g": ["x", "y", "x"], "id": ["b", "a", "b"], "name": ["B", "A", "C"]})
-    found = describe_items(raw, chosen(["z", "a"]), "id", [Category("g")])
-    assert found["table"].columns == ["id", "g", "name"]
-    assert found["table"]["id"].to_list() == ["b", "a", "z"]
-    assert found["items_without_metadata"] == 1
-    assert [refusal.count for refusal in found["items_refused"]] == [1]
-    assert found["S"].toarray().tolist() == [[1, 0], [0, 1], [0, 0]]
-    assert found["rules"].roles == {"title": "name"}
-
-
 class TestNoTags:
     RAW = pl.DataFrame({"id": [1, 2], "title": ["A", "B"]})
 

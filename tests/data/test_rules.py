@@ -25,6 +25,7 @@ from teaser.data.rules import (
     Text,
     Year,
     as_rules,
+    fold_value,
     unreadable,
 )
 from teaser.errors import RuleError
@@ -278,6 +279,14 @@ WRONG_RULES = [
     (text("x", stop_words="german"), "unknown stop words 'german'. Known: english"),
     (text("x", stop_words=5), "a language or a list of words as stop_words"),
     (text("x", min_length=0), "a whole number from 1 as min_length"),
+    (category("x", drop="a"), "a list of values as drop, found 'a'"),
+    (category("x", drop=("a", "")), "a list of values as drop"),
+    (category("x", rename=("a", "b")), "a table of names"),
+    (category("x", rename={"a": 3}), "a table of names"),
+    (category("x", merge={"a": "b"}), "a table of lists"),
+    (category("x", merge={"a": ()}), "a table of lists"),
+    (category("x", drop=("Jazz",), rename={"jazz": "a"}), "names 'jazz' twice"),
+    (category("x", merge={"a": ("b",), "c": ("b",)}), "names 'b' twice"),
 ]
 
 
@@ -304,7 +313,17 @@ class TestChecks:
 
 name = st.text(min_size=1).filter(lambda t: "=" not in t and t.strip())
 finite = st.floats(allow_nan=False, allow_infinity=False)
-shared = {"column": name, "feature": st.just("") | name, "min_items": st.integers(1, 99)}
+value = st.text("abcé .", min_size=1).filter(str.strip)
+shared = {
+    "column": name,
+    "feature": st.just("") | name,
+    "min_items": st.integers(1, 99),
+    "drop": st.lists(value.map("drop {}".format), unique_by=fold_value).map(tuple),
+    "rename": st.lists(value, unique_by=fold_value).map(lambda v: {old: f"new {old}" for old in v}),
+    "merge": st.lists(value, unique_by=fold_value, min_size=1).map(
+        lambda each: {"one": tuple(f"merge {old}" for old in each)}
+    ),
+}
 shares = st.tuples(st.floats(0, 0.4), st.floats(0.5, 1))
 any_rule = st.one_of(
     st.builds(Category, **shared),

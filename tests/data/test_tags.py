@@ -23,7 +23,7 @@ from teaser.data.tags import (
     resolve_tag,
     tag_warnings,
 )
-from teaser.errors import ParameterError, RuleError, TableError, UnknownTagError
+from teaser.errors import ParameterError, RuleError, TableError, UnknownNameError
 
 
 class TestTag:
@@ -37,7 +37,7 @@ class TestTag:
 
     def test_half_a_tag_is_refused(self) -> None:
         for text in ("", "jazz", "=jazz", "genre=", " = ", "genre= "):
-            with pytest.raises(UnknownTagError, match="is not a tag"):
+            with pytest.raises(UnknownNameError, match="is not a tag"):
                 Tag.parse(text)
 
 
@@ -115,7 +115,7 @@ class TestResolve:
         assert resolve_tag(tag, self.INDEX) == 1
 
     def test_an_unknown_tag_is_named_with_the_closest(self) -> None:
-        with pytest.raises(UnknownTagError, match=r"Unknown tag genre=jaz\. Closest: genre=jazz"):
+        with pytest.raises(UnknownNameError, match=r"Unknown tag genre=jaz\. Closest: genre=jazz"):
             resolve_tag("genre=jaz", self.INDEX)
 
     def test_a_bare_name_is_found_where_one_tag_has_it(self) -> None:
@@ -130,7 +130,7 @@ class TestResolve:
         assert resolve_tag(" town ", index) == 2
         with pytest.raises(ParameterError, match="several tags: genre=jazz, town=jazz"):
             resolve_tag("jazz", index)
-        with pytest.raises(UnknownTagError, match=r"'jaz' is not a tag.*Closest: genre=jazz"):
+        with pytest.raises(UnknownNameError, match=r"'jaz' is not a tag.*Closest: genre=jazz"):
             resolve_tag("jaz", self.INDEX)
         assert find_bare("jazz", self.INDEX) == Tag("genre", "jazz")
         assert find_bare("folk", self.INDEX) is None
@@ -138,7 +138,7 @@ class TestResolve:
 
     @pytest.mark.parametrize("thing", [5, None, ["genre", "jazz"]])
     def test_what_is_no_tag_is_unknown(self, thing: Any) -> None:
-        with pytest.raises(UnknownTagError, match="Unknown tag"):
+        with pytest.raises(UnknownNameError, match="Unknown tag"):
             resolve_tag(thing, self.INDEX)
 
 
@@ -219,7 +219,9 @@ class TestBuild:
             assert carried(table) == [{f"{name}=a", "list=a"}, {f"{name}=b", "list=b"}]
 
     def test_a_missing_column_is_named_with_the_closest(self) -> None:
-        with pytest.raises(TableError, match=r"list rule needs column 'genre'.*Closest: genres"):
+        with pytest.raises(
+            TableError, match=r"Column 'genre', needed for the list rule.*Closest: genres"
+        ):
             build_tags(ITEMS, [ListOf("genre")])
 
 
@@ -265,6 +267,43 @@ class TestReport:
         for rule, cells, why in cases:
             with pytest.raises(RuleError, match=f"No tag is left: .*{why}.*Lower min_items"):
                 build_tags(pl.DataFrame({"x": cells}), [rule])
+
+
+class TestEdits:
+    """Rules drop, rename and merge values."""
+
+    ITEMS = pl.DataFrame({"g": ["Lay|Sci-Fi", "Wargame|wargames", "War  games", "Sci-Fi|lay"]})
+
+    def test_values_are_dropped_renamed_and_merged_whatever_their_case(self) -> None:
+        rule = ListOf(
+            "g",
+            min_items=2,
+            drop=("LAY",),
+            rename={"sci-fi": "Science fiction"},
+            merge={"Wargames": ("Wargame", "Wargames", "war games")},
+        )
+        found = build_tags(self.ITEMS, [rule])
+        assert list(map(str, found.tags)) == ["g=Science fiction", "g=Wargames"]
+        assert found.S.toarray().tolist() == [[1, 0], [0, 1], [0, 1], [1, 0]]
+        new = pl.DataFrame({"g": ["WARGAME|lay|Sci-Fi"]})
+        encoded, unknown = encode_tags(new, found.rules, found.tags)
+        assert (encoded.toarray().tolist(), unknown) == ([[1, 1]], [])
+
+    def test_a_bin_can_be_dropped(self) -> None:
+        items = pl.DataFrame({"x": [1, 2, 8, 9]})
+        found = build_tags(items, [Number("x", edges=(5,), drop=("under 5",))])
+        assert list(map(str, found.tags)) == ["x=5 and over"]
+        assert found.report.without_items == {}
+
+    def test_a_value_that_no_item_has_is_refused_with_the_closest(self) -> None:
+        for edits in (
+            {"drop": ["Wargme"]},
+            {"rename": {"Wargme": "a"}},
+            {"merge": {"a": ["Wargme"]}},
+        ):
+            rule: Any = ListOf("g", **edits)
+            with pytest.raises(RuleError, match=r"'Wargme', which no item has\. Closest: Wargame"):
+                build_tags(self.ITEMS, [rule])
 
 
 class TestEncode:

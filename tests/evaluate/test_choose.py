@@ -19,11 +19,8 @@ from teaser.evaluate import choose as module
 from teaser.evaluate.choose import (
     RECIPES,
     candidates,
-    check_recipe,
     choose,
-    default_parameters,
     explain_choice,
-    is_worth_trying,
     make_plan,
     run_plan,
     shown_parameters,
@@ -62,40 +59,6 @@ def test_the_penalty_on_weights_follows_the_count_of_items() -> None:
         assert {c["l2_weights"] for c in candidates("weighted", count, {})} == {wanted}
 
 
-def test_neighbours_are_tried_on_one_encoder() -> None:
-    tried = candidates("neighbours", 18.0, {})
-    assert len({(c["l2_weights"], c["l2_encoder"]) for c in tried}) == 1
-    assert len({c["remainder"] for c in tried}) == len(tried) > 2
-    # The encoder is the last of the recipe before, which its fits then start from.
-    last = candidates("discovered", 18.0, {})[-1]
-    assert all(last.items() <= c.items() for c in tried)
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_given_options_stand_in_every_recipe(name: str) -> None:
-    given = {"weights": Weights(user_power=0.1), "remainder": Remainder(l2=7.0), "tol": 1e-4}
-    tried = candidates(name, 20.0, given)
-    assert all(given.items() <= c.items() for c in tried)
-    assert len(tried) <= 2  # nothing is tried of what was given
-    assert given.items() <= default_parameters(name, 20.0, given).items()
-
-
-def test_remainders_are_tried_where_accuracy_rises() -> None:
-    def measured(**ndcg: float) -> list[Trial]:
-        return [
-            Trial("neighbours", {"remainder": {"l2": float(k[1:])}}, v) for k, v in ndcg.items()
-        ]
-
-    tried = {c["remainder"].l2: c for c in candidates("neighbours", 18.0, {})}
-    assert list(tried) == [50.0, 200.0, 15.0, 1000.0]
-    assert all(is_worth_trying(tried[l2], measured(_50=0.3)) for l2 in tried)
-    rising, falling = measured(_50=0.3, _200=0.4), measured(_50=0.4, _200=0.3)
-    assert [l2 for l2 in tried if is_worth_trying(tried[l2], rising)] == [1000.0]
-    assert [l2 for l2 in tried if is_worth_trying(tried[l2], falling)] == [15.0]
-    beyond = measured(_50=0.4, _200=0.3, _15=0.5)
-    assert not is_worth_trying(tried[1000.0], beyond)
-
-
 def test_the_most_readable_within_two_percent_is_chosen() -> None:
     assert choose(TRIED).parameters == {"l2_encoder": 3000.0}
     near = (*TRIED, Trial("neighbours", ndcg=0.474))  # 0.465 is 1.9 % below
@@ -103,6 +66,20 @@ def test_the_most_readable_within_two_percent_is_chosen() -> None:
     far = (*TRIED, Trial("neighbours", ndcg=0.476))  # 2.3 %
     assert choose(far).name == "neighbours"
     assert choose((*TRIED, Trial("paper", ndcg=0.456))).name == "paper"
+
+
+def test_the_most_readable_near_the_best_is_chosen_and_of_equals_the_simpler() -> None:
+    def tried(**readable: float) -> list[Trial]:
+        return [Trial(n, ndcg=0.5, truth={"readability": r}) for n, r in readable.items()]
+
+    assert choose(tried(paper=2.0, weighted=1.9, neighbours=2.4)).name == "neighbours"
+    assert choose(tried(paper=2.5, neighbours=2.4)).name == "paper"
+    assert choose(tried(weighted=2.041, neighbours=2.044)).name == "weighted"
+    far = Trial("discovered", ndcg=0.4, truth={"readability": 9.0})
+    assert choose([*tried(paper=2.0, weighted=1.0), far]).name == "paper"
+    # Of a recipe the most accurate trial counts.
+    less = Trial("neighbours", ndcg=0.495, truth={"readability": 9.0})
+    assert choose([*tried(paper=2.0, neighbours=1.0), less]).name == "paper"
 
 
 def test_the_reason_tells_how_far_tags_reach() -> None:
@@ -115,14 +92,6 @@ def test_the_reason_tells_how_far_tags_reach() -> None:
     assert "; with discovered tags it is 40 %." in explain_choice(Recipe(worse, "paper", ""))
     alone = Recipe(TRIED[:2] + TRIED[4:6], "discovered", "", yardstick="NeighbourEASE")
     assert explain_choice(alone).startswith("Discovered tags reach 93 % of NeighbourEASE here.")
-
-
-def test_an_unknown_recipe_is_refused_with_the_closest() -> None:
-    with pytest.raises(ParameterError, match=r"'neighbors'.*Closest: neighbours"):
-        check_recipe("neighbors")
-    with pytest.raises(ParameterError, match="auto, paper, weighted"):
-        check_recipe(None)
-    assert check_recipe("auto") == "auto"
 
 
 def test_partitions_that_leave_no_room_take_less(
@@ -234,7 +203,13 @@ def test_the_model_is_the_chosen_one_fitted_to_everybody(chosen: Any, many: Data
     assert shown_parameters(model) == best.parameters
     assert (model.tol, model.gram, model.rng) == (1e-3, "auto", 0)
     assert record.chosen == choose(record.tried).name
-    assert record.why.endswith("within 2 % of the best.")
+    assert "is the most readable within 2 % of the best: " in record.why
+    assert best.truth["n_people"] == record.n_users
+    told = f"and is chosen x{best.truth['known']:.2f} as often as by others."
+    assert record.why.endswith(told)
+    assert best.readability == pytest.approx(
+        best.truth["with_reason"] * best.truth["agreement"] * best.truth["known"]
+    )
     counts = many.item_counts / many.item_counts.max()
     np.testing.assert_allclose(model.popularity_, counts)
 

@@ -24,8 +24,8 @@ GRID = DialPlan(
 )
 FIXED = {"weights.user_power": 0.5, "discovered": {"grains": [20, 6], "factors": 16}}
 COMPARED = (
-    ModelPlan("EASE", "EASE", grid={"l2_weights": (10, 40)}),
-    ModelPlan("near", "NeighbourEASE", {"neighbours": 8}, {"l2_weights": (10,)}),
+    ModelPlan("EASE", "EASE", grid={"l2": (10, 40)}),
+    ModelPlan("near", "NeighbourEASE", {"neighbours": 8}, {"l2": (10,)}),
 )
 
 TEXT = """
@@ -41,7 +41,7 @@ test = 20
 training = 200
 [models.EASE]
 kind = "EASE"
-grid = { l2_weights = [30, 300] }
+grid = { l2 = [30, 300] }
 [models."EASE, weighted"]
 kind = "EASE"
 parameters = { weights = {} }
@@ -109,12 +109,11 @@ def test_the_shares_are_those_of_the_explanations(parts: Split) -> None:
         history = [model.items_[i] for i in fold.history[[person]].indices]
         for place in lists[person][lists[person] >= 0].tolist():
             said = model.explain(model.items_[place], history)
-            by_kind = {"general": said.general, "viewed": sum(said.viewed.values())}
+            size = {"general": abs(said.general), "viewed": sum(map(abs, said.viewed.values()))}
             for tag, value in said.tags.items():
                 name = "discovered" if tag.discovered else "declared"
                 name = "popularity" if tag.feature == "popularity" else name
-                by_kind[name] = by_kind.get(name, 0.0) + value
-            size = {name: abs(value) for name, value in by_kind.items()}
+                size[name] = size.get(name, 0.0) + abs(value)
             total = sum(size.values())
             rows.append({name: value / total for name, value in size.items()})
     found = list_shares(model, fold, lists)
@@ -252,7 +251,7 @@ def test_the_dial_of_a_study_is_measured_on_its_validation_users(
     assert found.recommended in found.settings
     # The first EASE of the study, and the parameters of its last Teaser.
     ease = [s for s in found.settings if s.kind == "EASE"]
-    assert [s.parameters for s in ease] == [{"l2_weights": 30}, {"l2_weights": 300}]
+    assert [s.parameters for s in ease] == [{"l2": 30}, {"l2": 300}]
     assert found.ease == max(s.value for s in ease)
     assert found.fixed == {"tol": 1e-5, "weights.user_power": 0.25}
     assert found.at_ease == match_ease(found.settings)

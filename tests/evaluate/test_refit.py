@@ -32,9 +32,6 @@ from teaser.evaluate.refit import (
     compare_values,
     gather,
     join,
-    list_accuracy,
-    list_coverage,
-    lists_by_id,
     no_views,
     refit,
 )
@@ -79,11 +76,6 @@ def test_rows_have_the_known_items_of_people_with_enough_views() -> None:
     assert [line for line in found.lines() if "1 item that the data set does not have" in line]
     with pytest.raises(ParameterError, match="min_views"):
         gather([], items, min_views=0)
-
-
-def test_presses_are_counted_by_tag_also_of_people_with_few_views() -> None:
-    found = gather([visits("a", x=2), visits(x=-1, y=1)], Ids(["a"]))
-    assert found.pressed == {"x": 2, "y": 1}
 
 
 def test_views_until_a_moment_keep_the_rows() -> None:
@@ -170,21 +162,6 @@ def test_a_comparison_is_relative_and_finite() -> None:
     assert found.people == 2
     assert found.low <= -1 / 6 <= found.high
     assert compare_values(np.zeros(3), np.zeros(3), rng=0) == AccuracyChange(0, 0, 0, 0, 3)
-
-
-def test_lists_of_a_model_with_other_items_are_those_of_the_same_ids(
-    dataset: Dataset, held: HeldOut, model: Teaser
-) -> None:
-    same = lists_by_id(model, held.fold, dataset.items)
-    assert np.allclose(list_accuracy(same, held.fold), held.values(model))
-    assert 0 < list_coverage(same, dataset.n_items) <= 1
-    # The model knows i0 by another name: it takes its place in lists, and is never found.
-    known = Ids(["another", *dataset.items[1:]])
-    moved = lists_by_id(model, held.fold, known)
-    empty = np.diff(held.fold.history.indptr) == 0
-    untouched = ~(held.fold.history[:, [0]].toarray().ravel() > 0) & ~empty
-    assert untouched.any()
-    assert np.array_equal(moved[untouched], np.where(same[untouched] == 0, -1, same[untouched]))
 
 
 FINE = AccuracyChange(0.5, 0.49, -0.05, 0.02, 100)

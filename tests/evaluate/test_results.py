@@ -10,26 +10,18 @@ import numpy as np
 import pytest
 from reports import Content, a_dial
 
-from teaser import Dataset, Teaser
 from teaser.errors import DataError
 from teaser.evaluate.metrics import PairedDifference, Summary
 from teaser.evaluate.study.results import (
     TARGET,
     DialResults,
-    Scenario,
     SimulationResult,
     StudyResults,
-    draw_groups,
     environment,
     find_value,
-    personal_share,
-    read_groups,
     read_results,
-    tag_share,
-    write_groups,
 )
 from teaser.evaluate.study.search import Meter
-from teaser.extensions import DiscoveredTags
 
 RESULTS = Path(__file__).resolve().parents[2] / "experiments" / "results"
 
@@ -86,32 +78,10 @@ def test_a_gap_turns_with_its_models(study: StudyResults) -> None:
     assert study.gap("EASE", "TEASER", "ndcg@7") is None
 
 
-def test_scenarios_go_by_kind_of_tag_then_have_plus_and_the_default_first(
-    study: StudyResults,
-) -> None:
-    one = a_simulation(0.2, PairedDifference(0.1, 0.05, 0.2, 3))
-    order = [
-        ("all", -3, 2, "paper", 0.4),
-        ("declared", 3, 1, "robust", 0.2),
-        ("declared", 3, 1, "robust", 0.4),
-        ("declared", 3, 1, "paper", 0.2),
-        ("declared", 3, 2, "robust", 0.2),
-        ("declared", -3, 1, "robust", 0.2),
-        ("discovered", 3, 1, "robust", 0.2),
-    ]
-    simulations = tuple(
-        replace(one, among=among, strength=strength, n_tags=n, scale=scale, step=step)
-        for among, strength, n, scale, step in reversed(order)
-    )
-    found = replace(study, simulations=simulations).scenarios
-    assert found == tuple(Scenario(n, k, scale, step, a) for a, k, n, scale, step in order)
-    assert [s.is_default for s in found] == [False, True, False, False, True, True, True]
-
-
 def test_improvement_is_relative_to_the_model_without_presses(study: StudyResults) -> None:
     teaser = study.first("Teaser")
     assert teaser is not None
-    simulated = next(s for s in study.simulations if s.model == "TEASER" and s.scenario.is_default)
+    simulated = next(s for s in study.simulations if s.model == "TEASER" and s.scale == "robust")
     assert study.simulation("TEASER", simulated.scenario) is simulated
     found = simulated.improvement()
     assert found is not None
@@ -119,14 +89,6 @@ def test_improvement_is_relative_to_the_model_without_presses(study: StudyResult
     assert found.mean == pytest.approx(100 * (after / before - 1), abs=0.01)
     assert a_simulation(0.1, PairedDifference(0.1, 0.0, 0.2, 3)).improvement() is None
     assert a_simulation(0.2, PairedDifference(0.1, math.nan, 0.2, 3)).improvement() is None
-
-
-def test_from_tags_is_declared_and_discovered(study: StudyResults) -> None:
-    shares = {"general": 0.3, "declared": 0.2, "discovered": 0.1, "popularity": 0.1, "viewed": 0.3}
-    assert tag_share(shares) == pytest.approx(0.3)
-    assert personal_share(shares) == pytest.approx(0.5)
-    assert (tag_share({}), personal_share({})) == (0, 0)
-    assert replace(study.models[0], shares={}).tag_share is None
 
 
 def test_titles_of_quick_runs_say_so(study: StudyResults) -> None:
@@ -167,29 +129,6 @@ def test_versions_and_machine_are_written_down() -> None:
     found = environment()
     assert found["versions"]["numpy"] == np.__version__
     assert set(found) == {"versions", "commit", "machine"}
-
-
-def test_some_groups_are_drawn_at_random_and_written_beside(
-    dataset: Dataset, tmp_path: Path
-) -> None:
-    model = Teaser(discovered=DiscoveredTags(grains=(6, 2), factors=16)).fit(dataset)
-    assert model.groups_ is not None
-    by_name = {group.tag.value: group for group in model.groups_.groups}
-    found = draw_groups(model, seed=1)
-    assert len(found) == len({group.name for group in found}) == 10 < len(by_name)
-    assert draw_groups(model, seed=1) == found != draw_groups(model, seed=2)
-    for shown in found:
-        group = by_name[shown.name]
-        titles = [model.title(model.items_.index_of(e)) or str(e) for e in group.exemplars]
-        assert list(shown.exemplars) == titles[:5]
-        assert shown.size == group.size
-    path = tmp_path / "some.groups.parquet"
-    assert read_groups(path) == ()
-    write_groups({"with": model, "bare": Teaser()}, path, seed=3)
-    assert read_groups(path) == tuple(draw_groups(model, seed=3))
-    path.write_text("no parquet")
-    with pytest.raises(DataError, match=r"some\.groups\.parquet holds no discovered groups"):
-        read_groups(path)
 
 
 def test_the_meter_sees_time_pass_and_memory_come_and_go() -> None:

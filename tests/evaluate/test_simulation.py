@@ -89,21 +89,21 @@ def test_unwanted_tags_are_seen_and_not_held_out(parts: Split, fitted: Teaser) -
 def test_tags_are_drawn_one_after_the_other_by_weight() -> None:
     weights = sp.csr_array(np.array([[5.0, 3.0, 0.0, 2.0]]))
     rng = np.random.default_rng(0)
-    n = 20_000
+    n = 5_000
     pairs: Counter[frozenset[str]] = Counter()
     singles: Counter[str] = Counter()
     for _ in range(n):
         pairs[frozenset(t.value for t in draw_presses(weights, TAGS, 2, 3, rng)[0])] += 1
         singles.update(t.value for t in draw_presses(weights, TAGS, 1, 3, rng)[0])
-    # Standard errors are below 0.0036.
+    # Standard errors are below 0.0072.
     for value, share in {"0": 0.5, "1": 0.3, "3": 0.2}.items():
-        assert singles[value] / n == pytest.approx(share, abs=0.015)
+        assert singles[value] / n == pytest.approx(share, abs=0.03)
     for pair, share in {
         "01": 0.5 * 3 / 5 + 0.3 * 5 / 7,
         "03": 0.5 * 2 / 5 + 0.2 * 5 / 8,
         "13": 0.3 * 2 / 7 + 0.2 * 3 / 8,
     }.items():
-        assert pairs[frozenset(pair)] / n == pytest.approx(share, abs=0.015)
+        assert pairs[frozenset(pair)] / n == pytest.approx(share, abs=0.03)
 
 
 def test_the_first_tag_is_the_same_for_one_and_two_tags(parts: Split, fitted: Teaser) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,20 +14,16 @@ from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.data import read_data
 from teaser.evaluate.study.plan import SimulationPlan, Study
 from teaser.evaluate.study.results import (
-    GROUPS_SUFFIX,
     ModelResult,
     SimulationResult,
     StudyResults,
-    read_groups,
     read_results,
 )
-from teaser.evaluate.study.run import StudyRun, popularity_curve, run_study, simulate_study
+from teaser.evaluate.study.run import StudyRun, run_study, simulate_study
 from teaser.explain import PARTS
 from teaser.model import Teaser
 
 TEXT = """
-tag_cuts = [12]
-solvers = ["cg", "admm"]
 [data]
 source = "events"
 options = { n_events = 120, n_users = 400 }
@@ -42,7 +37,7 @@ strengths = [3, -2]
 draws = 2
 [models.EASE]
 kind = "EASE"
-grid = { l2_weights = [20, 200] }
+grid = { l2 = [20, 200] }
 [models.TEASER]
 kind = "Teaser"
 grid = { l2_weights = [20, 100], l2_encoder = [20, 100] }
@@ -148,8 +143,8 @@ def test_parts_of_scores_are_kept_for_models_with_tags(results: StudyResults) ->
 
 
 def test_a_plan_names_its_models_and_kinds_of_tags(tmp_path: Path) -> None:
-    """Discovered tags are pressed where there are some, and groups are written beside."""
-    text = TEXT.partition("[simulate]")[0].replace("tag_cuts = [12]", "")
+    """Discovered tags are pressed where there are some."""
+    text = TEXT.partition("[simulate]")[0]
     path = tmp_path / "found.toml"
     path.write_text(
         text
@@ -180,22 +175,9 @@ parameters = { discovered = { grains = [10], factors = 16 }, remainder = { neigh
     assert last.discovered > 0
     assert min(last.shares[part] for part in ("declared", "discovered", "viewed")) > 0
     assert model(found, "TEASER").discovered == 0
-    groups = read_groups(tmp_path / f"found{GROUPS_SUFFIX}")
-    assert 0 < len(groups) <= 10
-    # Titles are in no other file.
-    assert groups[0].exemplars[0] not in (tmp_path / "found.json").read_text()
     (only,) = plan.simulate
     rows = simulate_study(plan, replace(only, models=("found",)), data=tmp_path, out=tmp_path)
     assert {r.model for r in rows} == {"found"}
-
-
-def test_fewer_tags_and_convergence(results: StudyResults) -> None:
-    (row,) = results.by_tags
-    assert row.n_tags < results.data.tags
-    assert [run.solver for run in results.convergence] == ["cg", "admm"]
-    for run in results.convergence:
-        assert len(run.residuals) == len(run.seconds) > 0
-        assert run.residuals[-1] <= 1e-3
 
 
 def test_a_study_that_has_run_is_not_searched_again(
@@ -205,7 +187,7 @@ def test_a_study_that_has_run_is_not_searched_again(
     run = StudyRun.start(
         study,
         data=folder,
-        storage=folder / "tiny.sqlite",
+        storage=folder / "tiny.trials.jsonl",
         progress=lambda stage, done, total, doing: searched.append(doing),
     )
     for plan in study.models:
@@ -230,13 +212,3 @@ def test_a_wrong_parameter_is_found_before_any_work(tmp_path: Path) -> None:
     path.write_text(TEXT.replace("l2_encoder", "l3"))
     with pytest.raises(ParameterError, match="'l3'"):
         StudyRun.start(Study.read(path), data=tmp_path)
-
-
-def test_the_curve_of_popularity_ends_at_all_recommendations(dataset: Any) -> None:
-    order = np.argsort(-dataset.item_counts, kind="stable")
-    top = popularity_curve(order[None, :4], dataset)
-    assert top[0] == 0
-    assert top[-1] == 1
-    assert top[4] == 1
-    low = popularity_curve(order[None, -4:], dataset)
-    assert low[-5] == 0

@@ -117,9 +117,6 @@ def test_a_folder_of_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_path
             load(tmp_path / "m")
 
 
-NOBODY = np.array([], dtype=int)
-
-
 def test_histories_are_copied_and_stored_zeros_dropped() -> None:
     given_rows = sp.csr_array(
         (np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3)
@@ -142,17 +139,17 @@ class Options:
 
 
 def test_parameters_that_json_cannot_hold_are_not_kept() -> None:
-    model = EDLAE(l2_weights=np.float64(2), gram=np.eye(2), rng=np.random.default_rng(1))
+    model = EDLAE(l2=np.float64(2), gram=np.eye(2), rng=np.random.default_rng(1))
     plain = plain_parameters(model.parameters())
-    assert (plain["l2_weights"], plain["gram"], plain["rng"]) == (2.0, "auto", None)
-    assert type(plain["l2_weights"]) is float
+    assert (plain["l2"], plain["gram"], plain["rng"]) == (2.0, "auto", None)
+    assert type(plain["l2"]) is float
     assert plain_parameters({"device": "cuda"}) == {"device": "cpu"}
     options = Options(np.float64(0.5), np.random.default_rng(1))
     assert plain_parameters({"extra": options}) == {"extra": {"share": 0.5, "rng": None}}
 
 
 def test_lists_have_no_reasons_and_an_item_twice_counts_once(dataset: Dataset) -> None:
-    model = EASE(l2_weights=5.0).fit(dataset)
+    model = EASE(l2=5.0).fit(dataset)
     found = model.recommend(["i1", "i5", "i1"], k=4)
     assert found == model.recommend(["i5", "i1"], k=4)
     assert all(r.reasons == () for r in found)

@@ -15,7 +15,6 @@ from teaser.model import estimate as module
 from teaser.model.estimate import (
     FitSize,
     check_memory,
-    check_room,
     choose_gram,
     estimate,
     say_seconds,
@@ -45,17 +44,6 @@ def test_the_memory_of_a_fit_is_foreseen(gram: str, solver: str) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 0.75 * peak <= expected <= 1.33 * peak
-
-
-def test_the_parts_sum_to_the_total(dataset: Dataset) -> None:
-    found = Teaser(gram="dense").estimate(dataset)
-    assert found.total_memory == sum(found.memory.values())
-    assert found.memory["items x items"] == 4 * dataset.n_items**2
-
-
-def test_twice_the_precision_takes_more_memory(dataset: Dataset) -> None:
-    single, double = (Teaser(dtype=dtype).estimate(dataset) for dtype in ("float32", "float64"))
-    assert double.total_memory > single.total_memory
 
 
 def test_a_gram_that_does_not_fit_is_never_chosen() -> None:
@@ -125,12 +113,6 @@ def test_double_precision_that_cannot_fit_is_offered_single() -> None:
         check_memory(X, "sparse", FitSize(n_items, np.dtype("float64")))
 
 
-def test_the_choice_is_the_one_with_less_work() -> None:
-    """Few items that everybody chose are counted; many items that few chose are not."""
-    assert choose_gram(generated(3000, 50, 0.5), 30, F32) == "dense"
-    assert choose_gram(generated(3000, 3000, 0.001), 30, F32) == "sparse"
-
-
 def test_more_work_takes_more_time() -> None:
     small = estimate(generated(500, 400, 0.02), "dense", FitSize(50, F32), tol=1e-3)
     large = estimate(generated(500, 4000, 0.02), "dense", FitSize(900, F32), tol=1e-3)
@@ -160,11 +142,3 @@ def test_what_does_not_fit_is_refused_with_numbers_before_it_is_allocated(
     monkeypatch.setattr(DenseGram, "from_interactions", lambda *_: pytest.fail("allocated"))
     with pytest.raises(ResourceError, match=r"40 items needs \d+ kB .*this machine has 6 kB"):
         model.fit(dataset)
-
-
-def test_room_is_counted_in_arrays_of_the_type() -> None:
-    check_room("EASE", 1000, "float32")
-    with pytest.raises(ResourceError, match=r"Use dtype='float32', or fit"):
-        check_room("EASE", 10_000_000, "float64")
-    with pytest.raises(ResourceError, match=r"400\.0 TB|400000\.0 GB"):
-        check_room("EASE", 10_000_000, "float32")

@@ -36,7 +36,7 @@ def saved(tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path_factory: Any) -> d
             **options, remainder=Remainder(l2=10.0), discovered=found, user_features=True
         ).fit(data),
         "sparse": Teaser(**options, **sparse).fit(data),
-        "ease": EASE(l2_weights=5.0).fit(data),
+        "ease": EASE(l2=5.0).fit(data),
         "knn": ItemKNN().fit(data),
         "wmfs": WMFS().fit(data),
     }

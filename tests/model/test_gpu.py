@@ -17,7 +17,14 @@ from on_gpu import is_available, needs_gpu
 import teaser
 from teaser import Dataset, Teaser
 from teaser.errors import ParameterError, ResourceError
-from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Weights
+from teaser.extensions import (
+    Content,
+    DiscoveredTags,
+    LearnedDecoder,
+    Remainder,
+    SparseEncoder,
+    Weights,
+)
 from teaser.model import gpu
 from teaser.model._arrays import as_dense
 from teaser.testing import assert_same_lists
@@ -75,7 +82,7 @@ def test_the_scorer_of_a_gpu_gives_the_scores_of_the_model(
 @pytest.mark.parametrize(
     "how",
     [
-        {"content_weight": 2.0},
+        {"content": Content(weight=2.0)},
         {
             "decoder": LearnedDecoder(),
             "sparse": SparseEncoder(density=0.3),

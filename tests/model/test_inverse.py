@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser.errors import SolverError
 from teaser.model import _inverse as dense
-from teaser.model._inverse import invert, invert_gram, item_weights
-from teaser.model.gram import DenseGram
+from teaser.model._inverse import invert
 
 
 def positive_definite(n: int, seed: int = 0) -> np.ndarray:
@@ -24,15 +23,6 @@ def test_the_inverse_takes_the_place_of_the_array(n: int, dtype: str) -> None:
     assert np.shares_memory(found, A)
     assert_allclose(found, wanted, rtol=0, atol=3e-6 / n if dtype == "float32" else 1e-13)
     assert_array_equal(found, found.T)
-
-
-def test_weights_take_the_place_of_the_inverse() -> None:
-    C = positive_definite(6)
-    wanted = -C / np.diag(C)[None, :]
-    np.fill_diagonal(wanted, 0)
-    found = item_weights(C)
-    assert np.shares_memory(found, C)
-    assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -63,10 +53,3 @@ def test_a_large_array_is_inverted_by_blocks(n: int, monkeypatch: pytest.MonkeyP
     assert np.shares_memory(found, A)
     with pytest.raises(SolverError, match="singular"):
         invert(np.ones((n + 2, n + 2)))
-
-
-def test_a_ridge_may_differ_from_row_to_row() -> None:
-    G, ridge = positive_definite(7), np.arange(7.0)
-    wanted = np.linalg.inv(G + np.diag(ridge))
-    assert_allclose(invert_gram(DenseGram(G), ridge), wanted, atol=1e-13)
-    assert_allclose(invert_gram(DenseGram(G), 2.5), np.linalg.inv(G + 2.5 * np.eye(7)), atol=1e-13)

@@ -47,7 +47,7 @@ def csr(X: Any) -> sp.csr_matrix:
 def test_ease_is_that_of_irspack(movies: Dataset, irspack: ModuleType, l2: float) -> None:
     theirs = irspack.DenseSLIMRecommender(csr(movies.X), reg=l2).learn()
     for dtype in ("float32", "float64"):
-        ours = EASE(l2_weights=l2, dtype=dtype).fit(movies)
+        ours = EASE(l2=l2, dtype=dtype).fit(movies)
         assert_allclose(ours.weights_, theirs.W, atol=5e-5)
         assert_allclose(
             ours.score_batch(movies.X), theirs.get_score_cold_user(csr(movies.X)), atol=5e-5
@@ -64,7 +64,7 @@ def test_ease_is_that_of_cornac(movies: Dataset) -> None:
     data = cornac.data.Dataset.from_uir(triples)
     theirs = models.EASE(lamb=50.0, posB=False, verbose=False).fit(data)
     places = np.array([int(i) for i in data.item_ids])
-    ours = EASE(l2_weights=50.0, dtype="float64").fit(movies)
+    ours = EASE(l2=50.0, dtype="float64").fit(movies)
     assert_allclose(ours.weights_[np.ix_(places, places)], theirs.B, atol=1e-5)
     person = 17
     scores = ours.score_batch(movies.X[[person]])[0]
@@ -76,7 +76,7 @@ def test_edlae_of_full_rank_is_that_of_irspack(
     movies: Dataset, irspack: ModuleType, l2: float, dropout: float
 ) -> None:
     theirs = irspack.EDLAERecommender(csr(movies.X), reg=l2, dropout_p=dropout).learn()
-    ours = EDLAE(l2_weights=l2, dropout=dropout, rank="full").fit(movies)
+    ours = EDLAE(l2=l2, dropout=dropout, rank="full").fit(movies)
     assert_allclose(ours.encoder_, theirs.W, atol=5e-5)
     assert_allclose(
         ours.score_batch(movies.X), theirs.get_score_cold_user(csr(movies.X)), atol=5e-5

@@ -10,7 +10,15 @@ from teaser.model.recipe import best_trial, percent
 TRIED = (
     Trial("Popularity", ndcg=0.1, share=0.2),
     Trial("EASE", ndcg=0.5, share=1.0),
-    Trial("paper", {"l2_weights": 200.0}, 0.24, 0.48, {"general": 0.7, "declared": 0.3}, 1.0),
+    Trial(
+        "paper",
+        {"l2_weights": 200.0},
+        0.24,
+        0.48,
+        {"general": 0.7, "declared": 0.3},
+        1.0,
+        truth={"known": 3.1, "agreement": None, "with_reason": 0.98},
+    ),
     Trial("weighted", ndcg=0.23, share=0.46),
     Trial("discovered", {"l2_encoder": 300.0}, 0.44, 0.88),
     Trial("discovered", {"l2_encoder": 3000.0}, 0.465, 0.93),
@@ -42,10 +50,11 @@ def test_a_record_reads_as_lines_in_a_terminal() -> None:
     assert repr(record) == "<Recipe: discovered, 7 trials>"
     assert pretty(record).splitlines() == [
         "discovered: Because.",
-        "  Popularity: nDCG@100 0.100, 20 % of EASE, 0.0 s",
-        "  EASE: nDCG@100 0.500, 100 % of EASE, 0.0 s",
-        "  paper: nDCG@100 0.240, 48 % of EASE, 1.0 s (general 70 %, declared 30 %)",
-        "  weighted: nDCG@100 0.230, 46 % of EASE, 0.0 s",
-        "  discovered: nDCG@100 0.465, 93 % of EASE, 0.0 s",
+        "  Popularity: nDCG@100 0.100, of EASE 20 %, seconds 0.0",
+        "  EASE: nDCG@100 0.500, of EASE 100 %, seconds 0.0",
+        "  paper: nDCG@100 0.240, of EASE 48 %, general 70 %, declared 30 %, known x3.10, "
+        "with reason 98 %, seconds 1.0",
+        "  weighted: nDCG@100 0.230, of EASE 46 %, seconds 0.0",
+        "  discovered: nDCG@100 0.465, of EASE 93 %, seconds 0.0",
         "  neighbours is left out: it needs 80.0 GB, and this machine has 16.0 GB",
     ]

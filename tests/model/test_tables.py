@@ -10,43 +10,20 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
-from numpy.testing import assert_array_equal
 
 from teaser import Category, Dataset, Rules, Tag, Teaser, artifact
 from teaser.data.matrix import Ids
-from teaser.data.tags import DISCOVERED
-from teaser.errors import ArtifactError, DataError, ParameterError, RuleError, UnknownTagError
-from teaser.explain import PARTS
+from teaser.errors import ArtifactError, DataError, ParameterError, RuleError
 from teaser.model import load
 from teaser.model.tables import (
     ItemTable,
     TagTable,
     check_tagged,
     decoder,
-    liked_part,
     nested_pairs,
-    popularity,
     read_new_items,
-    tag_rows,
 )
 from teaser.profile import POPULARITY
-
-
-def test_popularity_is_a_share_of_the_highest_count(dataset: Dataset) -> None:
-    counts = dataset.X.toarray().sum(axis=0, dtype=np.float64)
-    assert_array_equal(popularity(dataset), counts / counts.max())
-
-
-def test_a_history_is_positions_each_once(dataset: Dataset) -> None:
-    table = ItemTable.from_dataset(dataset)
-    assert table.positions(["i7", "i2", "i7"]) == [7, 2]
-    rows = table.rows([[7, 2], []]).toarray()
-    assert rows.shape == (2, 40)
-    assert np.flatnonzero(rows[0]).tolist() == [2, 7]
-    assert not rows[1].any()
-    wrong: Any = 5
-    with pytest.raises(ParameterError, match="found 5"):
-        table.positions(wrong)
 
 
 def test_strengths_belong_to_items(dataset: Dataset) -> None:
@@ -73,42 +50,10 @@ def test_a_failed_addition_changes_nothing(dataset: Dataset) -> None:
     assert len(model.items_) == model.decoder_.shape[0] == len(model.table_) == 40
 
 
-def test_the_liked_part_of_histories(dataset: Dataset) -> None:
-    table = ItemTable.from_dataset(dataset)
-    rows = table.rows([{3: 1.0, 5: -0.25}, {2: 0.5}, {1: -1.0}])
-    liked = liked_part(rows)
-    assert liked.toarray().nonzero()[1].tolist() == [3, 2]
-    assert liked[1, 2] == 0.5
-    assert rows.nnz == 4  # the input is untouched
-    plain = table.rows([{3: 1.0}])
-    assert liked_part(plain) is plain
-
-
 def test_a_title_of_spaces_is_none() -> None:
     titles = pl.DataFrame({"item_id": ["a", "b", "c", "d"], "title": [" A ", "  ", "", None]})
     table = ItemTable(Ids(["a", "b", "c", "d"]), titles, np.ones(4), "title")
     assert [table.title(i) for i in range(4)] == [" A ", None, None, None]
-
-
-TAGS = (Tag("town", "Ghent"), Tag("type", "film"), POPULARITY)
-
-
-def test_tags_become_rows_without_popularity() -> None:
-    S = tag_rows({"a": ["type=film", Tag("town", "Ghent"), "type=film"], "b": []}, TAGS)
-    assert S.toarray().tolist() == [[1, 1], [0, 0]]
-    with pytest.raises(ParameterError, match="Popularity is counted, not given"):
-        tag_rows({"a": ["popularity=popularity"]}, TAGS)
-    with pytest.raises(ParameterError, match="Item 'a' needs a list of tags, found 'type=film'"):
-        tag_rows({"a": "type=film"}, TAGS)
-    with pytest.raises(UnknownTagError, match="Closest: town=Ghent"):
-        tag_rows({"a": ["town=Gent"]}, TAGS)
-
-
-def test_discovered_tags_are_no_tags_of_new_items() -> None:
-    tags = (*TAGS[:2], Tag(DISCOVERED, "A, B"), POPULARITY, Tag("general", "general"))
-    assert tag_rows({"a": ["type=film"]}, tags).toarray().tolist() == [[0, 1, 0]]
-    with pytest.raises(ParameterError, match="Discovered tags are found by a fit"):
-        tag_rows({"a": ["discovered=A, B"]}, tags)
 
 
 def test_a_table_is_read_by_the_rules_and_joined(
@@ -136,30 +81,6 @@ def test_columns_that_do_not_fit_are_named(dataset: Dataset) -> None:
         read_new_items(table, ItemTable.from_dataset(dataset), (POPULARITY,), Rules(()))
 
 
-def test_the_decoder_is_tags_and_popularity(dataset: Dataset) -> None:
-    D = decoder(dataset.S, np.linspace(0, 1, 40))
-    assert D.dtype == np.float64
-    assert_array_equal(D.toarray()[:, :-1], dataset.S.toarray())
-    assert_array_equal(D.toarray()[:, -1], np.linspace(0, 1, 40))
-    table = TagTable.from_dataset(dataset)
-    assert_array_equal(table.decoder.toarray()[:, -1], popularity(dataset))
-    assert table.tags == (*dataset.tags, POPULARITY)
-
-
-def test_a_basis_adds_columns_that_are_told_apart(model: Teaser, dataset: Dataset) -> None:
-    table = model.tag_table_
-    n = len(dataset.tags)
-    assert (table.n_personal, table.popularity, table.n_learned, table.general) == (
-        *(n, n, n + 1, n + 1),
-    )
-    assert table.learned_tags == (*dataset.tags, POPULARITY)
-    assert table.learned_decoder.shape == (40, n + 1)
-    assert (table.mass[:-1] > 0).all()
-    assert table.mass[-1] == 0
-    kinds = [PARTS[kind] for kind in table.kinds]
-    assert kinds == ["declared"] * n + ["popularity", "general"]
-
-
 def test_near_equal_tags_are_those_on_nearly_the_same_items() -> None:
     rng = np.random.default_rng(0)
     S = (rng.random((60, 12)) < 0.3).astype(float)
@@ -171,7 +92,7 @@ def test_near_equal_tags_are_those_on_nearly_the_same_items() -> None:
     S[:, 11] = 0
     tags = tuple(Tag("f", str(j)) for j in range(12))
     D = decoder(sp.csr_array(S), rng.random(60))
-    found = TagTable((*tags, POPULARITY), D, Rules(())).together
+    found = TagTable((*tags, POPULARITY), D, Rules(())).near_equal_group
     assert found[-1] == -1
     held = S > 0
     for i in range(12):
@@ -202,13 +123,40 @@ def test_nested_pairs_are_found_whether_tags_are_rare_or_common(share: float) ->
     assert (both.toarray() == np.where(wanted > 0.8 * least, wanted, 0)).all()
 
 
+def test_tags_of_one_name_on_shared_items_are_near_equal() -> None:
+    names = {
+        "category=Wargame": range(10),
+        "domain=Wargames": range(4, 16),
+        "theme=Zombies": range(20, 23),
+        "family=Creatures: Zombies": range(20, 29),
+        "theme=Space": range(30, 34),
+        "family=space": range(33, 39),
+        "players=2": range(40, 44),
+        "age=2": range(40, 46),
+    }
+    S = np.zeros((50, len(names)))
+    for j, places in enumerate(names.values()):
+        S[places, j] = 1
+    tags = tuple(map(Tag.parse, names))
+    D = decoder(sp.csr_array(S), np.ones(50))
+    table = TagTable((*tags, POPULARITY), D, Rules(()))
+    wargame, wargames, zombies, creatures, space, near, players, age, _ = table.near_equal_group
+    assert wargame == wargames
+    assert zombies == creatures
+    # Too few items in common to be one, but never said to be opposites.
+    assert space != near
+    assert table.nested.toarray()[4, 5]
+    # Numbers are no names.
+    assert players != age
+
+
 def test_popularity_and_what_is_not_stated_are_near_nothing(dataset: Dataset) -> None:
     one = replace(dataset, S=dataset.S[:, [0]], tags=dataset.tags[:1])
     table = Teaser().fit(one).tag_table_
     assert [tag.value for tag in table.tags[2:]] == ["not stated", "general appeal"]
-    assert table.together.tolist() == [0, -1, -1, -1]
+    assert table.near_equal_group.tolist() == [0, -1, -1, -1]
     bare = TagTable((POPULARITY,), decoder(sp.csr_array((4, 0)), np.ones(4)), Rules(()))
-    assert bare.together.tolist() == [-1]
+    assert bare.near_equal_group.tolist() == [-1]
 
 
 def test_aliases_and_basis_are_saved(dataset: Dataset, tmp_path: Path) -> None:

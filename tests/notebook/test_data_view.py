@@ -1,39 +1,9 @@
 import polars as pl
 
 from teaser import Category, Dataset, Rules, Year
-from teaser.notebook import draw_dataset, draw_rules, rule_tables
 from teaser.testing import example_dataset, example_tables
 
 BAD = "<script>x</script>"
-
-
-def test_rules_show_columns_settings_and_what_is_not_used() -> None:
-    rules = [{"kind": "year", "column": "released", "feature": "decade", "width": 10}]
-    drawn = draw_rules(rules, {"title": "name"}, {"isbn": "every value is different"})
-    assert "1 column becomes tags" in drawn
-    assert '<th scope="row">released</th><td>year</td><td>decade</td><td>width = 10</td>' in drawn
-    assert '<th scope="row">title</th><td>name</td>' in drawn
-    assert "every value is different" in drawn
-    assert "No column becomes tags." in draw_rules([], {}, {})
-    assert "<script" not in rule_tables([{"kind": BAD, "column": BAD}], {BAD: BAD}, {BAD: BAD})
-
-
-def test_warnings_stand_out() -> None:
-    found = {
-        "users": 1200,
-        "items": 30,
-        "interactions": 5000,
-        "report": ["12 rows read", "warning: too few"],
-        "tags": {"town": 2},
-        "rules": [],
-        "roles": {},
-        "skipped": {},
-    }
-    drawn = draw_dataset(found, {"town": ["Ghent", BAD]})
-    assert "1,200 users" in drawn
-    assert "<li>12 rows read</li>" in drawn
-    assert '<strong class="down">warning:</strong> too few' in drawn
-    assert "Ghent, &lt;script&gt;" in drawn
 
 
 def test_a_data_set_draws_what_was_read() -> None:

@@ -5,23 +5,10 @@ from teaser import Teaser
 from teaser.baselines import EASE, Popularity, Product
 from teaser.evaluate import Recipe, Trial
 from teaser.extensions import Remainder
-from teaser.notebook import Html, TrialRow, draw_check, draw_groups, draw_model, recipe_table
+from teaser.notebook import draw_check, draw_groups
 from teaser.testing import example_dataset
 
 BAD = "<script>x</script>"
-
-
-def test_a_model_shows_its_call_its_facts_and_all_parameters() -> None:
-    drawn = draw_model(
-        "Teaser(tol=0.01)", facts={"items": "40"}, parameters={"tol": "0.01", "rng": "0"},
-        changed=["tol"], recipe=Html("<p>chosen</p>"),
-    )  # fmt: skip
-    assert "<strong>Teaser</strong>" in drawn
-    assert "40 items" in drawn
-    assert "<code>Teaser(tol=0.01)</code>" in drawn
-    assert '<th scope="row">tol</th><td><code>0.01</code></td><td></td>' in drawn
-    assert '<th scope="row">rng</th><td><code>0</code></td><td>default</td>' in drawn
-    assert "<p>chosen</p>" in drawn
 
 
 def test_models_draw_themselves_fitted_or_not(model: Teaser) -> None:
@@ -53,8 +40,8 @@ def recipe() -> Recipe:
 
 def test_a_recipe_shows_every_trial_and_the_choice(recipe: Recipe) -> None:
     drawn = recipe._repr_html_()
-    assert '<tr class="chosen"><th scope="row">paper (chosen)</th>' in drawn
-    assert '<td class="n">0.350</td><td class="n">88 %</td><td class="n wide">40 %</td>' in drawn
+    for said in ("paper (chosen)", "0.350", "88 %", "40 %"):
+        assert said in drawn
     assert ">viewed</th>" not in drawn  # nobody has it
     assert "It is the most readable." in drawn
     assert "100 held-out users" in drawn
@@ -72,14 +59,6 @@ def test_a_fitted_model_carries_its_recipe() -> None:
     assert "The penalties were given." in model._repr_html_()
 
 
-def test_rows_without_a_yardstick_leave_cells_empty() -> None:
-    drawn = recipe_table(
-        [TrialRow("paper", 0.5, None, {}, 1.0)], chosen="x", why="w", yardstick="EASE",
-        n_users=5, left_out={},
-    )  # fmt: skip
-    assert '<td class="n">0.500</td><td class="n"></td>' in drawn
-
-
 def test_a_check_shows_parts_and_advice(model: Teaser) -> None:
     drawn = draw_check(
         {"general": 0.7, "declared": 0.3, "viewed": 0.0},
@@ -88,7 +67,7 @@ def test_a_check_shows_parts_and_advice(model: Teaser) -> None:
         top=20,
     )
     assert "top-20 of 1,000 people" in drawn
-    assert '<td class="n">70 %</td>' in drawn
+    assert "70 %" in drawn
     assert "viewed" not in drawn
     assert "<li>First reasons: x.</li><li><em>Advice &lt;script" in drawn
     own = teaser.evaluate.check_model(model, example_dataset(), stability=False)._repr_html_()

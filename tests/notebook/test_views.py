@@ -18,7 +18,6 @@ from teaser.notebook import (
     draw_waterfall,
     element,
     panel,
-    percent,
     table,
 )
 from teaser.steps import Step, arrange
@@ -136,11 +135,3 @@ def test_a_product_says_what_its_reasons_cover() -> None:
     product = Product(Teaser(l2_weights=5.0, l2_encoder=5.0), EASE()).fit(example_dataset())
     for found in (product.recommend(["i1", "i5"], k=1), product.explain("i4", ["i1"])):
         assert "which has no reasons." in found._repr_html_()
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.5, "50 %"), (-0.25, "−25 %"), (0.0, "0 %"), (0.001, "<1 %"), (-0.001, "<1 %")],
-)
-def test_shares_are_in_percent(share: float, text: str) -> None:
-    assert percent(share) == text

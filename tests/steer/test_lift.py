@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from teaser import Dataset, ListOf, Steering, Tag, Teaser
-from teaser.errors import ParameterError, SearchTimeoutError, UnknownItemError
+from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError
 from teaser.profile import POPULARITY
 from teaser.recommend import Recommendation
 from teaser.steer import smallest_presses
@@ -273,7 +273,7 @@ def test_k_and_max_presses_are_whole_numbers(model: Teaser, settings: dict[str, 
 
 
 def test_an_unknown_item_is_named(model: Teaser) -> None:
-    with pytest.raises(UnknownItemError, match="'i400'"):
+    with pytest.raises(UnknownNameError, match="'i400'"):
         smallest_presses(model, "i400", [])
 
 

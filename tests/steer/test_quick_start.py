@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from teaser import Dataset, Steering, Teaser
 from teaser.data import demo
 from teaser.data.matrix import Ids, ItemId
-from teaser.errors import ParameterError, UnknownItemError
+from teaser.errors import ParameterError, UnknownNameError
 from teaser.extensions import Remainder
 from teaser.steer import quick_picks
 from teaser.steer.quick_start import _cover, _directions, _likelihood
@@ -167,7 +167,7 @@ def test_items_that_say_nothing_do_no_harm(dataset: Dataset) -> None:
 
 
 def test_bad_questions_are_refused(model: Teaser) -> None:
-    with pytest.raises(UnknownItemError, match="'nowhere'"):
+    with pytest.raises(UnknownNameError, match="'nowhere'"):
         quick_picks(model, ["nowhere"])
     with pytest.raises(ParameterError, match="k must be"):
         quick_picks(model, k=0)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from teaser import Dataset, Tag, Teaser
-from teaser.errors import ParameterError, UnknownItemError
+from teaser.errors import ParameterError, UnknownNameError
 from teaser.steer import similar
 from teaser.steer.similarity import rarity_rows
 
@@ -82,7 +82,7 @@ def test_rows_have_length_one_and_no_popularity(model: Teaser) -> None:
 
 
 def test_bad_questions_are_refused(model: Teaser) -> None:
-    with pytest.raises(UnknownItemError, match="'nowhere'"):
+    with pytest.raises(UnknownNameError, match="'nowhere'"):
         similar(model, "nowhere")
     with pytest.raises(ParameterError, match="k must be"):
         similar(model, "i1", k=0)

@@ -1,237 +1,226 @@
-"""Plain statements: what the numbers support, and how to deny it."""
+"""What is said of a person: true by their own history, and easily denied."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser import Tag, Teaser
+from teaser import Dataset, Tag, Teaser
+from teaser.data.rules import Category, ListOf, Rules
 from teaser.errors import ParameterError
+from teaser.extensions import Remainder
 from teaser.profile import GENERAL, POPULARITY, Profile
-from teaser.steer import Statement, say, statements, undo_presses
-from teaser.steer.statement import _leanings
+from teaser.steer import Evidence, Statement, naive_statements, say, statements, undo_presses
 
-HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
-TAGS = ("type=concert", "type=film", "town=Ghent", "town=Liège", "labels=free")
-PRESSES = st.dictionaries(st.sampled_from([Tag.parse(t) for t in TAGS]), st.integers(-5, 5))
-
-
-def profile_of(**affinities: float) -> Profile:
-    """A profile of tags such as `town_Ghent`."""
-    tags = tuple(Tag(*name.split("_")) for name in affinities)
-    values = np.array(list(affinities.values()))
-    return Profile(tags, values, certainty=0.8, impacts={}, history=("i",), presses={})
+JAZZ, ROCK, FOLK = (Tag("style", name) for name in ("Jazz", "Rock", "Folk"))
+BEBOP = Tag("labels", "bebop")
+N_ITEMS, STYLES = 120, ("Jazz", "Rock", "Folk", "Opera", "Techno")
 
 
-def near_equal(model: Teaser, tag: Tag) -> list[Tag]:
-    """Return the tags whose carriers are nearly those of a tag, itself among them."""
-    D = model.decoder_.toarray()[:, : model.tag_table_.n_personal] > 0
-    own = D[:, model.tags_.index(tag)]
-    overlap = (D & own[:, None]).sum(axis=0) / (D | own[:, None]).sum(axis=0)
-    return [model.tags_[j] for j in np.flatnonzero(overlap > 0.8)]
-
-
-def group_sums(model: Teaser, profile: Profile) -> dict[Tag, float]:
-    """Return the affinity of each tag that may be stated, near-equal ones summed."""
-    tags = model.tags_[: model.tag_table_.n_personal]
-    a = profile.affinities
-    return {tag: sum(a[near] for near in near_equal(model, tag)) for tag in tags}
-
-
-def test_near_equal_tags_are_one_statement_with_their_sum() -> None:
-    good, mood, calm = Tag("mood", "good"), Tag("style", "good mood"), Tag("mood", "calm")
-    tags = (good, mood, calm, POPULARITY, Tag("mood", "not stated"), GENERAL)
-    values = np.array([0.9, -0.6, 0.5, 3.0, -3.0, 4.0])
-    profile = Profile(
-        tags, values, certainty=0.8, impacts={}, history=("i",), presses={},
-        together=np.array([0, 0, 1, -1, -1, -1]),
-    )  # fmt: skip
-    # 0.9 - 0.6 is less than the 0.5 of the other tag, and no contradiction.
-    assert statements(profile) == [Statement(1, (calm,), 0.5)]
-    same = replace(profile, values=np.array([0.3, 0.6, -0.5, 0, 0, 0]))
-    assert [(s.leaning, s.tags) for s in statements(same)] == [(1, (mood,)), (-1, (calm,))]
-    assert [s.strength for s in statements(same)] == pytest.approx([0.9, 0.5])
-    assert [s.near_equal for s in statements(same)] == [{mood: (good,)}, {}]
-    assert say(statements(same)[0]) == "You lean towards good mood / good."
-    # Five presses bring the sum of both to 0, two more where the other was pressed up twice.
-    (first, _) = statements(same)
-    assert undo_presses(first, same) == {mood: -5}
-    few = replace(same, values=np.array([0.1, 0.3, 0, 0, 0, 0]))
-    assert undo_presses(first, few) == {mood: -2}
-    assert undo_presses(first, few, {good: 2}) == {mood: -4}
-    # A press against one of them silences what is said of both.
-    assert statements(replace(same, presses={good: -1})) == [Statement(-1, (calm,), 0.5)]
-
-
-def leanings_one_by_one(profile: Profile) -> dict[Tag, float]:
-    """The tags that may be stated and the sums of their groups, group by group."""
-    numbers = profile.together
-    assert numbers is not None
-    found = {}
-    for number in sorted(set(numbers.tolist()) - {-1}):
-        own = [j for j in range(len(profile.tags)) if numbers[j] == number]
-        total = sum(float(profile.values[j]) for j in own)
-        is_opposed = any(profile.presses.get(profile.tags[j], 0) * total < 0 for j in own)
-        if total and not is_opposed:
-            sign = 1 if total > 0 else -1
-            best = max(own, key=lambda j: sign * profile.values[j])
-            found[profile.tags[best]] = total
-    return found
-
-
-@given(st.lists(st.tuples(st.integers(-1, 6), st.integers(-4, 4), st.integers(-2, 2)), max_size=24))
-def test_groups_are_named_and_summed_as_one_by_one(rows: list[tuple[int, int, int]]) -> None:
-    tags = tuple(Tag("f", str(j)) for j in range(len(rows)))
-    profile = Profile(
-        tags,
-        np.array([a / 4 for _, a, _ in rows]),
-        certainty=0.8,
-        impacts={},
-        history=("i",),
-        presses={tag: n for tag, (_, _, n) in zip(tags, rows, strict=True) if n},
-        together=np.array([number for number, _, _ in rows], dtype=np.int64),
+@pytest.fixture(scope="module")
+def taste() -> Teaser:
+    """People who mostly choose one of five styles; some items of Jazz are bebop."""
+    rng = np.random.default_rng(3)
+    styles = [STYLES[i % 5] for i in range(N_ITEMS)]
+    labels = [
+        [{"Jazz": "jazz", "Rock": "loud"}.get(style, "calm"), f"venue {i % 11}", "music"]
+        + ["bebop"] * (style == "Jazz" and i >= 90)
+        for i, style in enumerate(styles)
+    ]
+    items = pl.DataFrame(
+        {"item": [f"i{i}" for i in range(N_ITEMS)], "style": styles, "labels": labels}
     )
-    places, totals = _leanings(profile)
-    found = {tags[j]: a for j, a in zip(places.tolist(), totals.tolist(), strict=True)}
-    wanted = leanings_one_by_one(profile)
-    bar = max(0.1, 0.5 * max(map(abs, wanted.values()), default=0.0))
-    assert found == {tag: a for tag, a in wanted.items() if abs(a) >= bar}
+    rows = []
+    for user in range(400):
+        own = [i for i in range(N_ITEMS) if i % 5 == user % 5]
+        few = rng.choice(own, 6, replace=False).tolist()
+        few += rng.choice(N_ITEMS, 3, replace=False).tolist()
+        rows += [(f"u{user}", f"i{i}") for i in set(few)]
+    seen = pl.DataFrame(rows, schema=["user", "item"], orient="row")
+    rules = Rules((Category("style"), ListOf("labels")))
+    dataset = Dataset.from_tables(seen, items, user="user", item="item", rules=rules)
+    return Teaser(l2_weights=20, l2_encoder=20, remainder=Remainder(neighbours=10)).fit(dataset)
+
+
+def of_style(style: str, n: int) -> list[str]:
+    """The first n items of a style."""
+    first = STYLES.index(style)
+    return [f"i{i}" for i in range(first, N_ITEMS, 5)][:n]
+
+
+HISTORIES = st.lists(st.integers(0, N_ITEMS - 1).map(lambda i: f"i{i}"), max_size=12, unique=True)
+TAGS = [JAZZ, ROCK, FOLK, Tag("labels", "jazz"), Tag("labels", "venue 3")]
+PRESSES = st.dictionaries(st.sampled_from(TAGS), st.integers(-5, 5))
+
+
+def carriers(model: Teaser, tags: tuple[Tag, ...]) -> set[str]:
+    """The items that carry any of some tags."""
+    D = model.decoder_.toarray()
+    places = [model.tags_.index(tag) for tag in tags]
+    return {model.items_[i] for i in np.flatnonzero((D[:, places] != 0).any(axis=1)).tolist()}
+
+
+def test_who_chose_jazz_is_told_so_with_the_count(taste: Teaser) -> None:
+    history = [*of_style("Jazz", 6), *of_style("Rock", 1), *of_style("Opera", 1)]
+    first = statements(taste.profile(history))[0]
+    assert (first.kind, first.leaning, set(first.tags)) == ("known", 1, {JAZZ, TAGS[3]})
+    assert (first.evidence.own, first.evidence.of) == (6, 8)
+    assert 0.1 < first.evidence.others < 0.3
+    assert say(first) == "You lean towards Jazz and jazz: 6 of your 8, 1 in 5 for others."
 
 
 @given(HISTORIES, PRESSES)
-def test_every_tag_has_the_sign_and_strength_that_is_stated(
-    model: Teaser, history: list[str], presses: dict[Tag, int]
+def test_every_statement_is_true_of_history_and_leaning(
+    taste: Teaser, history: list[str], presses: dict[Tag, int]
 ) -> None:
-    profile = model.profile(history, presses)
+    profile = taste.profile(history, presses)
     found = statements(profile)
-    sums = group_sums(model, profile)
-    strongest = max(
-        (
-            abs(a)
-            for tag, a in sums.items()
-            if all(a * presses.get(near, 0) >= 0 for near in near_equal(model, tag))
-        ),
-        default=0.0,
-    )
-    assert bool(found) == (strongest >= 0.1)
-    assert len(found) <= 3
-    assert [s.leaning for s in found].count(1) <= 1
+    chosen = taste.item_table_.popularity
     for s in found:
-        values = [s.leaning * sums[tag] for tag in s.tags]
-        assert min(values) == pytest.approx(s.strength)
-        assert s.strength >= max(0.1, 0.5 * strongest)
-        assert values == sorted(values, reverse=True)
-        assert len({tag.feature for tag in s.tags}) == len(s.tags)
-        assert POPULARITY not in s.tags
+        own = carriers(taste, s.tags)
+        assert s.evidence.own == len(own & set(history))
+        assert s.evidence.of == len(history)
+        places = [taste.items_.index_of(item) for item in own]
+        assert s.evidence.others == pytest.approx(chosen[places].sum() / chosen.sum())
+        scores = profile.personal_scores
+        assert s.leaning * (scores[places].mean() - scores.mean()) > 0
+        rate = s.evidence.own / s.evidence.of
+        assert s.leaning * (rate - s.evidence.others) > 0 or s.kind == "guessed"
+        assert s.kind == "known" or (s.evidence.own, s.leaning) == (0, 1)
         assert all(s.leaning * presses.get(tag, 0) >= 0 for tag in s.tags)
-        assert GENERAL not in s.tags
-    # No tag is stated both ways, nor near-equal to one that is.
-    both = [{near for s in found if s.leaning == way for tag in s.tags
-             for near in near_equal(model, tag)} for way in (1, -1)]  # fmt: skip
-    assert not both[0] & both[1]
+        assert not {POPULARITY, GENERAL} & set(s.tags)
+        assert len(own) < N_ITEMS
+    # Nothing is said of what another statement says, or of what lies inside it.
+    for place, s in enumerate(found):
+        for other in found[:place]:
+            one, two = carriers(taste, s.tags), carriers(taste, other.tags)
+            assert len(one & two) <= 0.8 * min(len(one), len(two))
 
 
 @given(HISTORIES, PRESSES)
 def test_to_deny_a_statement_once_is_enough(
-    model: Teaser, history: list[str], presses: dict[Tag, int]
+    taste: Teaser, history: list[str], presses: dict[Tag, int]
 ) -> None:
-    profile, learnt = model.profile(history, presses), model.profile(history)
+    profile, learned = taste.profile(history, presses), taste.profile(history)
     for s in statements(profile):
-        undo = undo_presses(s, learnt, profile.presses)
-        assert set(undo) == set(s.tags)
+        undo = undo_presses(s, learned, profile.presses)
+        assert set(undo) == {s.tags[0]}
         net = {t: presses.get(t, 0) + undo.get(t, 0) for t in {*presses, *undo}}
-        after = model.profile(history, net)
-        for tag in s.tags:
-            assert s.leaning * undo[tag] < 0
-            assert s.leaning * group_sums(model, after)[tag] < 1e-9 or net[tag] == -5 * s.leaning
-            assert s.leaning * net[tag] < 0
-        assert not {(s.leaning, tag) for tag in s.tags} & {
-            (new.leaning, tag) for new in statements(after) for tag in new.tags
+        after = taste.profile(history, net)
+        places = [taste.items_.index_of(item) for item in carriers(taste, s.tags)]
+        leaning = after.personal_scores[places].mean() - after.personal_scores.mean()
+        at_the_end = abs(net[s.tags[0]]) == 5
+        assert s.leaning * leaning < 1e-9 or at_the_end
+        assert s.leaning * net[s.tags[0]] < 0
+        assert not {(s.leaning, t) for t in s.tags} & {
+            (new.leaning, t) for new in statements(after) for t in new.tags
         }
 
 
-def test_a_tag_inside_a_liked_one_is_not_said_to_be_avoided() -> None:
-    plain = profile_of(type_Concert=0.8, town_Ghent=-0.7, label_free=-0.6)
-    assert [s.leaning for s in statements(plain)] == [1, -1, -1]
-    places = [plain.tags.index(Tag.parse(name)) for name in ("type=Concert", "town=Ghent")]
-    nested = np.zeros((len(plain.tags), len(plain.tags)), dtype=bool)
-    nested[places[0], places[1]] = nested[places[1], places[0]] = True
-    told = statements(replace(plain, nested=sp.csr_array(nested)))
-    assert [s.tags for s in told] == [(Tag("type", "Concert"),), (Tag("label", "free"),)]
-    named = profile_of(
-        **{"discovered_A, B, C": 0.8, "discovered_D, B, E": -0.7, "town_Ghent": -0.6}
+def test_what_others_of_the_same_taste_choose_is_told_as_a_guess(taste: Teaser) -> None:
+    (first, *_) = statements(taste.profile(of_style("Jazz", 3)), known=0, away=0)
+    assert (first.kind, first.leaning, first.tags) == ("guessed", 1, (BEBOP,))
+    assert (first.evidence.own, first.evidence.of) == (0, 3)
+    assert say(first) == "A guess: people like you also choose bebop. None of your 3 has it yet."
+
+
+def test_common_tags_that_are_missing_are_said_to_be_avoided(taste: Teaser) -> None:
+    found = statements(taste.profile(of_style("Jazz", 14)), known=0, guessed=0)
+    assert found
+    for s in found:
+        assert (s.kind, s.leaning) == ("known", -1)
+        assert s.evidence.own < 0.5 * s.evidence.of * s.evidence.others
+        assert s.evidence.others >= 0.05
+        assert say(s).startswith("You lean away from ")
+
+
+def test_presses_against_a_tag_silence_what_is_said_of_it(taste: Teaser) -> None:
+    history = of_style("Jazz", 6)
+    told = {tag for s in statements(taste.profile(history)) for tag in s.tags}
+    assert JAZZ in told
+    # A press on either of two near-equal tags is enough.
+    for tag in (JAZZ, TAGS[3]):
+        after = statements(taste.profile(history, {tag: -1}))
+        assert JAZZ not in {t for s in after for t in s.tags if s.leaning > 0}
+
+
+def test_a_pressed_tag_is_no_guess(taste: Teaser) -> None:
+    found = statements(taste.profile(of_style("Jazz", 3), {BEBOP: 3}), known=0, away=0)
+    assert all(s.tags != (BEBOP,) for s in found)
+
+
+@pytest.mark.parametrize(
+    "history",
+    [[], ["i1"], {"i1": -1.0, "i6": -1.0, "i11": -2.0}, {"i1": 1.0, "i6": -1.0, "i11": -1.0}],
+    ids=["none", "one", "disliked", "one liked"],
+)
+def test_nothing_is_said_of_fewer_than_two_liked_items(taste: Teaser, history: Any) -> None:
+    assert statements(taste.profile(history)) == []
+    assert statements(taste.profile(history, {JAZZ: 5})) == []
+    assert naive_statements(taste.profile(history)) == []
+
+
+def test_disliked_items_are_no_evidence(taste: Teaser) -> None:
+    liked, disliked = of_style("Jazz", 5), of_style("Rock", 2)
+    history = {**dict.fromkeys(liked, 1.0), **dict.fromkeys(disliked, -1.0)}
+    for s in statements(taste.profile(history)):
+        assert s.evidence.of == 5
+        assert ROCK not in s.tags or s.leaning < 0
+
+
+def test_nothing_is_said_where_no_tag_tells_items_apart() -> None:
+    items = pl.DataFrame({"item": list("abcdef"), "kind": ["x"] * 6})
+    seen = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": list("abcdef")})
+    model = Teaser(l2_weights=1, l2_encoder=1).fit(
+        Dataset.from_tables(seen, items, user="user", item="item", rules=Rules((Category("kind"),)))
     )
-    assert [s.tags[0].value for s in statements(named)] == ["A, B, C", "Ghent"]
+    assert statements(model.profile(["a", "b", "c"])) == []
 
 
-def test_presses_against_a_tag_silence_what_is_said_of_it() -> None:
-    concert, ghent = Tag("type", "Concert"), Tag("town", "Ghent")
-    both = profile_of(type_Concert=0.9, town_Ghent=0.4)
-    assert [s.tags for s in statements(both)] == [(concert,)]
-    pressed = replace(both, presses={concert: -5})
-    assert statements(pressed) == [Statement(1, (ghent,), 0.4)]
-    assert statements(replace(both, presses={concert: 2})) == statements(both)
-    away = replace(profile_of(type_Concert=-0.9), presses={concert: 1})
-    assert statements(away) == []
-    assert statements(replace(away, presses={concert: -1})) == [Statement(-1, (concert,), 0.9)]
+def test_the_number_of_each_sort_is_bounded(taste: Teaser) -> None:
+    profile = taste.profile([*of_style("Jazz", 6), *of_style("Rock", 6)])
+    every = statements(profile)
+    known = [s for s in every if s.kind == "known" and s.leaning > 0]
+    assert statements(profile, known=1, guessed=0, away=0) == known[:1]
+    assert statements(profile, known=0, guessed=0, away=0) == []
+    assert every == sorted(every, key=lambda s: (s.leaning < 0, s.kind == "guessed"))
 
 
-def test_one_statement_towards_and_two_away() -> None:
-    profile = profile_of(
-        type_Concert=0.9, theme_Jazz=0.7, town_Ghent=0.8, town_Bruges=0.75, day_Friday=0.6,
-        type_Workshop=-0.8, town_Namur=-0.5, town_Mons=-0.6, audience_Children=-0.7,
-        popularity_popularity=-3.0,
-    )  # fmt: skip
-    concert, ghent, jazz = Tag("type", "Concert"), Tag("town", "Ghent"), Tag("theme", "Jazz")
-    towards, first, second = statements(profile)
-    assert towards == Statement(1, (concert, ghent, jazz), 0.7)
-    assert first == Statement(-1, (Tag("type", "Workshop"),), 0.8)
-    assert second == Statement(-1, (Tag("audience", "Children"),), 0.7)
-    assert statements(profile, k=1) == [towards]
-    assert statements(profile, k=0) == []
+@pytest.mark.parametrize("name", ["known", "guessed", "away"])
+@pytest.mark.parametrize("n", [-1, 1.5, True])
+def test_a_number_is_a_whole_one(taste: Teaser, name: str, n: Any) -> None:
+    with pytest.raises(ParameterError, match=f"{name} must be a whole number"):
+        statements(taste.profile(["i1"]), **{name: n})
 
 
-def test_only_what_is_strong_beside_the_strongest_is_said() -> None:
-    assert [s.tags for s in statements(profile_of(a_x=0.8, b_y=0.39, c_z=-0.41))] == [
-        (Tag("a", "x"),),
-        (Tag("c", "z"),),
-    ]
+def test_the_naive_profile_names_the_rates_that_stand_out(taste: Teaser) -> None:
+    found = naive_statements(taste.profile([*of_style("Jazz", 6), "i1", "i2"]), known=1)
+    assert [set(s.tags) for s in found] == [{JAZZ, TAGS[3]}]
 
 
-def test_nothing_is_said_where_nothing_is_known(model: Teaser) -> None:
-    assert statements(model.profile([])) == []
-    assert statements(profile_of(a_x=0.09, b_y=-0.05)) == []
-    assert statements(profile_of(popularity_popularity=0.6)) == []
-    assert statements(model.profile([], {"town=Ghent": 1})) == [
-        Statement(1, (Tag("town", "Ghent"),), 0.2)
-    ]
+def test_a_profile_without_a_model_says_nothing() -> None:
+    bare = Profile((JAZZ,), np.array([0.9]), certainty=1, impacts={}, history=("i",), presses={})
+    assert statements(bare) == []
+    assert bare.leanings == {}
+    told = Statement("known", 1, (JAZZ,), Evidence(2, 3, 0.1))
+    assert undo_presses(told, bare) == {JAZZ: -1}
+    assert undo_presses(told, bare, {JAZZ: -5}) == {}
 
 
-def test_denial_is_as_many_presses_as_bring_each_tag_to_nothing() -> None:
-    a, b = Tag("f", "a"), Tag("g", "b")
-    learnt = profile_of(f_a=0.6, g_b=1.51)
-    assert undo_presses(Statement(1, (a, b), 0.5), learnt) == {a: -3, b: -5}
-    assert undo_presses(Statement(1, (a, b), 0.5), learnt, {a: 5, b: 2}) == {a: -8, b: -7}
-    assert undo_presses(Statement(1, (a, b), 0.5), learnt, {a: -2, b: -5}) == {a: -1}
-    assert undo_presses(Statement(1, (a,), 0.5), learnt, step=0.3) == {a: -2}
-    away = profile_of(f_a=-0.5, g_b=0.0)
-    assert undo_presses(Statement(-1, (a,), 0.5), away, {a: 1}) == {a: 2}
-    # What presses alone made is taken back, and one more contradicts it.
-    assert undo_presses(Statement(1, (b,), 0.4), away, {b: 2}) == {b: -3}
+@pytest.mark.parametrize(
+    ("rate", "wanted"),
+    [(0.07, (1, 14)), (1 / 3, (1, 3)), (0.37, (4, 10)), (0.5, (1, 2)), (0.8, (8, 10)),
+     (0.96, (10, 10)), (0.0004, (1, 2500)), (0.0, (0, 1))],
+)  # fmt: skip
+def test_a_rate_is_told_in_small_numbers(rate: float, wanted: tuple[int, int]) -> None:
+    assert Evidence(1, 2, rate).in_others == wanted
 
 
 def test_statements_can_be_said() -> None:
-    tags = tuple(Tag("f", v) for v in ("Concert", "Ghent", "Outdoors"))
-    assert say(Statement(1, tags, 0.5)) == "You lean towards Concert, Ghent and Outdoors."
-    assert say(Statement(1, tags[:2], 0.5)) == "You lean towards Concert and Ghent."
-    assert say(Statement(-1, tags[:1], 0.5)) == "You lean away from Concert."
-
-
-@pytest.mark.parametrize("k", [-1, 1.5, True])
-def test_k_is_a_whole_number(k: Any) -> None:
-    with pytest.raises(ParameterError, match="k must be a whole number"):
-        statements(profile_of(a_x=0.8), k=k)
+    away = Statement("known", -1, (ROCK,), Evidence(0, 12, 0.25))
+    assert say(away) == "You lean away from Rock: none of your 12, 1 in 4 for others."
+    guess = Statement("guessed", 1, (FOLK,), Evidence(0, 12, 0.02))
+    assert say(guess) == "A guess: people like you also choose Folk. None of your 12 has it yet."

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Tag, Teaser
-from teaser.errors import ParameterError, UnknownTagError
+from teaser.errors import ParameterError, UnknownNameError
 from teaser.steer import TagBeside, tag_examples
 
 IDS = st.integers(0, 39).map(lambda i: f"i{i}")
@@ -109,7 +109,7 @@ def test_examples_are_a_frame_of_one_row_an_item(model: Teaser) -> None:
 
 
 def test_bad_questions_are_refused(model: Teaser) -> None:
-    with pytest.raises(UnknownTagError, match="town=Gent"):
+    with pytest.raises(UnknownNameError, match="town=Gent"):
         tag_examples(model, "town=Gent")
     with pytest.raises(ParameterError, match="k must be"):
         tag_examples(model, "town=Ghent", k=0)

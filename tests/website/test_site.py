@@ -102,7 +102,7 @@ def test_the_reference_describes_names_with_their_methods(read: dict[Path, Links
         "teaser.baselines.EASE",
         "teaser.evaluate.evaluate",
         "teaser.steer.similar",
-        "teaser.errors.UnknownItemError",
+        "teaser.errors.UnknownNameError",
         "teaser.testing.ModelContract",
         "teaser.data.sources.read_movielens",
     } <= found

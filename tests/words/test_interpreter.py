@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from words.catalogues import TODAY, vocabulary
 
-from teaser.errors import InterpreterError, ParameterError, RequestLengthError
+from teaser.errors import LimitError, ParameterError, ResourceError
 from teaser.words.interpreter import GROUP, find_interpreter, interpret
 from teaser.words.vocabulary import Vocabulary
 from teaser.words.wishes import Reading, Wish
@@ -73,7 +73,7 @@ def test_an_installed_interpreter_gets_text_vocabulary_language_and_day() -> Non
     ],
 )
 def test_one_that_fails_is_told(name: str, said: str) -> None:
-    with pytest.raises(InterpreterError, match=said):
+    with pytest.raises(ResourceError, match=said):
         interpret("folk", vocabulary("events"), interpreter=name)
 
 
@@ -100,7 +100,7 @@ def test_what_another_returns_is_checked(returned: Any, said: str) -> None:
         found: Reading = returned
         return found
 
-    with pytest.raises(InterpreterError, match=said):
+    with pytest.raises(ResourceError, match=said):
         interpret("jazz", vocabulary("events"), interpreter=other)
 
 
@@ -108,7 +108,7 @@ def test_days_for_items_without_dates_are_refused() -> None:
     def other(text: str, known: Vocabulary, language: str, today: date) -> Reading:
         return Reading((Wish("when", "today"),))
 
-    with pytest.raises(InterpreterError, match="no dates"):
+    with pytest.raises(ResourceError, match="no dates"):
         interpret("x", vocabulary("films"), interpreter=other)
 
 
@@ -124,5 +124,5 @@ def test_a_long_text_does_not_reach_it() -> None:
     def other(text: str, known: Vocabulary, language: str, today: date) -> Reading:
         raise AssertionError
 
-    with pytest.raises(RequestLengthError):
+    with pytest.raises(LimitError):
         interpret("x" * 3_000, vocabulary("events"), interpreter=other)

@@ -1,6 +1,5 @@
 """What a request can name: tags, synonyms, bands of numbers, decades."""
 
-from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,8 @@ from teaser.profile import GENERAL
 from teaser.words.phrases import LANGUAGES
 from teaser.words.vocabulary import (
     Vocabulary,
-    band_start,
     common_synonyms,
-    decade_names,
-    find_bands,
-    kind_of,
     read_synonyms,
-    steps_of,
 )
 
 
@@ -95,60 +89,3 @@ def test_a_model_has_to_be_fitted() -> None:
 def test_common_synonyms_are_in_three_languages() -> None:
     for name, table in common_synonyms().items():
         assert set(table) == set(LANGUAGES), name
-
-
-def test_the_known_words_of_a_language_are_made_once() -> None:
-    known = vocabulary("films")
-    assert known.speller("nl") is known.speller("nl")
-    assert known.speller("en").correct("comdey") == "comedy"
-
-
-PRICES = ["free", "under 10 euro", "10 to 20 euro", "20 to 40 euro", "over 40 euro"]
-
-
-def test_bands_are_put_in_order() -> None:
-    for given in permutations(PRICES):
-        found = find_bands(Tag("price", value) for value in given)
-        assert [tag.value for tag in found["price"]] == PRICES
-
-
-def test_a_feature_with_other_texts_has_no_bands() -> None:
-    assert find_bands([Tag("theme", "Jazz"), Tag("theme", "2 Tone")]) == {}
-    assert find_bands([Tag("decade", "1980s")]) == {}
-    assert band_start("Jazz") is None
-
-
-@pytest.mark.parametrize(
-    ("n", "direction", "expected"),
-    [
-        (5, -1, [2, 2, 0, -2, -2]),
-        (5, 1, [-2, -2, 0, 2, 2]),
-        (2, -1, [2, -2]),
-        (3, 1, [-2, 0, 2]),
-        (10, 1, [-2, -2, -2, -2, 0, 0, 2, 2, 2, 2]),
-    ],
-)
-def test_the_outer_bands_get_steps(n: int, direction: int, expected: list[int]) -> None:
-    bands = tuple(Tag("x", f"{i}0 to {i + 1}0") for i in range(n))
-    steps = steps_of(bands, direction)
-    assert [steps.get(tag, 0) for tag in bands] == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("price_band", "price"), ("ticket_price", "price"), ("Town", "town"), ("runtime", "length"),
-        ("startYear", "age"), ("theme", None), ("directors", "person"), ("user_rating", "rating"),
-        ("spoken_language", "language"), ("provinces", "region"),
-    ],
-)  # fmt: skip
-def test_what_a_feature_is_about(name: str, kind: str | None) -> None:
-    assert kind_of(name) == kind
-
-
-def test_decades_have_names() -> None:
-    names = decade_names(Tag("decade", "1980s"))
-    assert {"80s", "eighties"} <= set(names["en"])
-    assert "années quatre-vingt" in names["fr"]
-    assert decade_names(Tag("decade", "1780s"))["nl"] == ["jaren 1780"]
-    assert decade_names(Tag("theme", "Jazz")) == {}

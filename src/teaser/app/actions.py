@@ -7,8 +7,6 @@ once give what one after the other would.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from teaser.app.catalogue import Catalogue, PersonalModel, read_about, read_filters, read_tags
 from teaser.app.state import (
     Event,
@@ -29,7 +27,6 @@ from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.profile import MAX_PRESSES, check_press
-from teaser.profile import press as moved
 
 LIMIT = "that is as far as it goes."
 TAGS_OFF = (
@@ -72,7 +69,7 @@ def decide(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
     """Return the event to store: names as the catalogue has them, presses that move something.
 
     A single press beyond the range moves nothing; several at once are refused with
-    `PressRangeError`. Names that the catalogue does not have are refused, unless they are taken
+    `LimitError`. Names that the catalogue does not have are refused, unless they are taken
     back, or were in the filters before, or are in what is copied or imported.
     """
     if asked.kind not in _DECIDE:
@@ -276,35 +273,14 @@ def _pressed_texts(state: State) -> list[str]:
 
 
 def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[Tag, int]:
-    """Return the presses that move an affinity, with the steps that this takes.
-
-    An affinity stops at a bound, and items viewed since may have carried it there. Presses that
-    would move nothing are dropped. Presses that must first undo presses beyond the bound are
-    extended by those.
-    """
-    index, learned = model.catalogue.tag_index, model.learned.values
+    """Return the steps on each tag as far as its range goes; a tag at its end is left out."""
     found = {}
     for tag, steps in presses.items():
-        affinity = float(learned[resolve_tag(tag, index)])
         now = model.presses.get(tag, 0)
-        moving = _moving_steps(affinity, now, steps, model.steering.step)
-        if moving:
-            found[tag] = moving
+        end = max(-MAX_PRESSES, min(MAX_PRESSES, now + steps))
+        if end != now:
+            found[tag] = end - now
     return found
-
-
-def _moving_steps(affinity: float, now: int, steps: int, step: float) -> int:
-    """Return the steps, extended until the affinity moves; 0 if it cannot move that way."""
-    direction = 1 if steps > 0 else -1
-    # values[k + MAX_PRESSES] is the affinity after k net presses.
-    every = range(-MAX_PRESSES, MAX_PRESSES + 1)
-    values = moved(np.full(len(every), affinity), dict(enumerate(every)), step)
-    end = max(-MAX_PRESSES, min(MAX_PRESSES, now + steps))
-    while values[end + MAX_PRESSES] == values[now + MAX_PRESSES]:
-        end += direction
-        if abs(end) > MAX_PRESSES:
-            return 0
-    return end - now
 
 
 def _stored_id(item: object, stored: Iterable[ItemId]) -> object:

@@ -22,7 +22,7 @@ from teaser.app.state import ListFilter, State
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError, closest, shortened
+from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError, closest_names
 from teaser.model.filters import NO_FILTERS
 from teaser.model.scores import Scored
 from teaser.model.tables import History
@@ -213,10 +213,9 @@ class Catalogue:
             If it is no column of numbers.
         """
         if column not in self.numbers:
-            near = closest(column, self.numbers)
-            raise UnknownNameError(
-                f"There is no column of numbers named {shortened(column)!r}.{near}"
-            )
+            near = closest_names(column, self.numbers)
+            said = "There is no column of numbers named {name!r}."
+            raise UnknownNameError("column", column, near, said)
         return self.model.table_[column].cast(pl.Float64).fill_null(math.nan).to_numpy()
 
     @cached_property
@@ -409,7 +408,7 @@ def read_filters(catalogue: Catalogue, filters: ListFilter, kept: ListFilter) ->
 
     Raises
     ------
-    UnknownTagError
+    UnknownNameError
         If the catalogue does not have a tag.
     UnknownNameError
         If it does not have a column.
@@ -437,7 +436,7 @@ def read_tags(catalogue: Catalogue, texts: Iterable[str], kept: Iterable[str] = 
 
     Raises
     ------
-    UnknownTagError
+    UnknownNameError
         If the catalogue does not have a tag, which is not in `kept` either.
     ParameterError
         If all items have a tag, as with general appeal.
@@ -547,7 +546,7 @@ class PersonalModel:
         """The person's profile, presses included."""
         if not self.presses:
             return self.learned
-        return self.catalogue.model.pressed(self.learned, self.presses, self.steering.step)
+        return self.catalogue.model.pressed(self.learned, self.presses)
 
     @cached_property
     @measured("model")
@@ -665,7 +664,7 @@ def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
     ------
     ParameterError
         If the model was fitted without user features.
-    UnknownTagError
+    UnknownNameError
         If the model does not have one of the tags.
     """
     given = [text for text in texts if text]

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from teaser.app.monitoring import measured
-from teaser.errors import StoreError, StoreTimeoutError
+from teaser.errors import StoreError
 
 T = TypeVar("T")
 LATE = "The database did not answer in time."
@@ -79,7 +79,7 @@ class Database:
         """Return what work returns, in one transaction that commits at the end."""
         # SQLite has one writer, and waiters poll with growing pauses: a lock is fairer.
         if self.is_sqlite and not self._writing.acquire(timeout=self.timeout / 2):
-            raise StoreTimeoutError(LATE)
+            raise StoreError(LATE, problem="late")
         try:
             with _store_errors(), self._writer.begin() as connection:
                 return work(connection)
@@ -112,7 +112,7 @@ def _store_errors() -> Iterator[None]:
         cause = getattr(error, "orig", None) or error
         reason = (str(cause).splitlines() or [type(cause).__name__])[0]
         if _is_late(cause):
-            raise StoreTimeoutError(f"{LATE} {reason}.") from error
+            raise StoreError(f"{LATE} {reason}.", problem="late") from error
         message = f"The database cannot be used now: {reason}."
         if "read-only" in reason or "readonly" in reason:
             message += " Let the server's user write to it and to its folder."
@@ -285,7 +285,7 @@ class StoreThreads:
 
         Raises
         ------
-        StoreTimeoutError
+        StoreError
             If no thread is free in time.
         """
         turn = object()
@@ -293,13 +293,13 @@ class StoreThreads:
             with anyio.fail_after(self.patience if patience is None else patience):
                 await self._turns.acquire_on_behalf_of(turn)
         except TimeoutError:
-            raise StoreTimeoutError(LATE) from None
+            raise StoreError(LATE, problem="late") from None
         try:
             with anyio.fail_after(patience):
                 return await anyio.to_thread.run_sync(
                     work, limiter=self._threads, abandon_on_cancel=patience is not None
                 )
         except TimeoutError:
-            raise StoreTimeoutError(LATE) from None
+            raise StoreError(LATE, problem="late") from None
         finally:
             self._turns.release_on_behalf_of(turn)

@@ -18,33 +18,27 @@ from teaser.app.monitoring import current_request
 from teaser.app.pages.render import render, visitor_of
 from teaser.errors import (
     ArtifactError,
-    ForeignOriginError,
-    InterpreterError,
-    NotHiddenError,
-    NotInHistoryError,
-    StorageLimitError,
+    ResourceError,
     StoreError,
-    StoreTimeoutError,
     TeaserError,
     UnknownNameError,
-    UnknownPersonError,
-    UnknownShareError,
 )
 
 log = logging.getLogger("teaser")
 
-# The status and the code of each class; a class that is not named has those of its base.
+# The status and the code of some problems, and of each class; a class that is not named has those
+# of its base.
+_STATUS_BY_PROBLEM = {
+    "unknown person": (404, "unknown_person"),
+    "unknown share": (404, "unknown_share"),
+    "bytes": (413, "too_large"),
+    "foreign origin": (403, "forbidden"),
+}
 _STATUS: dict[type[BaseException], tuple[int, str]] = {
-    UnknownPersonError: (404, "unknown_person"),
-    UnknownShareError: (404, "unknown_share"),
     UnknownNameError: (404, "unknown_name"),
-    NotInHistoryError: (404, "unknown_name"),
-    NotHiddenError: (404, "unknown_name"),
-    StorageLimitError: (413, "too_large"),
-    ForeignOriginError: (403, "forbidden"),
     StoreError: (503, "unavailable"),
     ArtifactError: (503, "unavailable"),
-    InterpreterError: (503, "unavailable"),
+    ResourceError: (503, "unavailable"),
     TeaserError: (422, "invalid"),
     BaseException: (500, "internal"),
 }
@@ -143,7 +137,8 @@ def allowed_methods(request: Request) -> list[str]:
 
 def status_of(error: Exception) -> tuple[int, str]:
     """Return the HTTP status of an error, and its code for programs."""
-    return next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+    by_class = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+    return _STATUS_BY_PROBLEM.get(getattr(error, "problem", ""), by_class)
 
 
 def sentence_of(error: TeaserError) -> str:
@@ -152,8 +147,7 @@ def sentence_of(error: TeaserError) -> str:
         return str(error)
     # Its message names hosts and users. What is late comes in large numbers; the store has said
     # once that it is.
-    is_late = isinstance(error, StoreTimeoutError)
-    log.log(logging.DEBUG if is_late else logging.ERROR, "%s", error)
+    log.log(logging.DEBUG if error.problem == "late" else logging.ERROR, "%s", error)
     return "The database cannot be used now. Try again soon."
 
 

@@ -31,7 +31,7 @@ from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, RequestRecord, Traces, begin_request, log_request
 from teaser.app.settings import Settings, is_loopback
 from teaser.app.store import Store, id_of
-from teaser.errors import ForeignOriginError, ParameterError, StoreError
+from teaser.errors import ParameterError, StoreError, TeaserError
 
 # Imports and previews of them a minute, of one person and from one address.
 IMPORTS = 6
@@ -292,6 +292,7 @@ def _signer(key: bytes) -> Signer:
 
 
 _PORTS = {"http": 80, "https": 443}
+_FOREIGN = "This form was sent from another site, so nothing was changed."
 _OTHER_SITES = ("cross-site", "same-site")
 # The most digits of a whole number: far more than those of any number that is asked for.
 _MOST_DIGITS = 40
@@ -368,16 +369,16 @@ def _real_number(text: str) -> float:
 
 
 def need_own_origin(request: Request) -> None:
-    """Raise `ForeignOriginError` unless the headers show that a page of this site sent the form."""
+    """Raise `TeaserError` unless the headers show that a page of this site sent the form."""
     site = request.headers.get("sec-fetch-site")
     source = request.headers.get("origin") or request.headers.get("referer")
     is_own = _origin(source) == own_origin(request) if source else site == "same-origin"
     if not is_own or site in _OTHER_SITES:
-        raise ForeignOriginError
+        raise TeaserError(_FOREIGN, problem="foreign origin")
 
 
 def refuse_other_sites(request: Request) -> None:
-    """Raise `ForeignOriginError` if the headers show that a page of another site sent a request.
+    """Raise `TeaserError` if the headers show that a page of another site sent a request.
 
     Browsers send at least one of the two headers with what a page of another site asks for.
     Programs send neither.
@@ -385,7 +386,7 @@ def refuse_other_sites(request: Request) -> None:
     source = request.headers.get("origin")
     is_foreign = source is not None and _origin(source) != own_origin(request)
     if is_foreign or request.headers.get("sec-fetch-site") in _OTHER_SITES:
-        raise ForeignOriginError
+        raise TeaserError(_FOREIGN, problem="foreign origin")
 
 
 def own_origin(request: Request) -> str | None:

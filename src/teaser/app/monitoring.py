@@ -6,12 +6,11 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, cast
 
 from prometheus_client import (
@@ -103,25 +102,6 @@ def measured(part: Part) -> Iterator[None]:
         record.running.discard(part)
         if child is not None:
             child.end()
-
-
-def measuring(
-    part: Part,
-) -> Callable[[Callable[P, AbstractContextManager[T]]], Callable[P, AbstractContextManager[T]]]:
-    """Decorate a function that opens a context: measure it from its opening to its close."""
-
-    def decorate(
-        function: Callable[P, AbstractContextManager[T]],
-    ) -> Callable[P, AbstractContextManager[T]]:
-        @wraps(function)
-        @contextmanager
-        def opened(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-            with measured(part), function(*args, **kwargs) as found:
-                yield found
-
-        return opened
-
-    return decorate
 
 
 class Metrics:

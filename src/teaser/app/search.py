@@ -147,7 +147,7 @@ def find_group(catalogue: Catalogue, tag: Tag | str) -> FoundGroup:
 
     Raises
     ------
-    UnknownTagError
+    UnknownNameError
         If the model does not have the tag.
     ParameterError
         If the tag is not a discovered one.

@@ -14,24 +14,14 @@ from typing import Any, Literal, Self, get_args
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import (
-    FeedExistsError,
-    FeedLimitError,
-    FeedNameError,
-    ImportedFileError,
-    NotHiddenError,
-    NothingToRedoError,
-    NothingToUndoError,
-    NotInHistoryError,
+    LimitError,
     ParameterError,
-    PressRangeError,
-    StateLimitError,
-    TagNotHiddenError,
     TeaserError,
-    UnknownFeedError,
+    UnknownNameError,
     closest_names,
     shortened,
 )
-from teaser.profile import DEFAULT_STEERING, MAX_PRESSES, check_press
+from teaser.profile import DEFAULT_STEERING, MAX_PRESSES, check_press, press_limit
 from teaser.words.wishes import LASTS, MAX_BOUND, Period
 
 AS_FITTED = DEFAULT_STEERING.balance
@@ -653,7 +643,7 @@ def state_after(state: State, event: Event, now: datetime | None = None) -> Stat
 
 
 def check(state: State, event: Event) -> None:
-    """Raise `ParameterError` if the event is not possible in this state."""
+    """Raise `ParameterError` or `UnknownNameError` if the event is not possible in this state."""
     data = event.data
     if event.kind in ("view", "remove", "hide", "unhide") and "tag" not in data:
         _check_item(data.get("item"), event.kind)
@@ -662,7 +652,8 @@ def check(state: State, event: Event) -> None:
             _check_strength(data.get("strength", 1))
         case "remove":
             if data["item"] not in state.history:
-                raise NotInHistoryError(data["item"])
+                said = "The item {name!r} is not in the history, so it cannot be removed."
+                raise UnknownNameError("viewed item", data["item"], message=said)
         case "hide" | "unhide":
             _check_hidden(state, event)
         case "press":
@@ -678,7 +669,12 @@ def check(state: State, event: Event) -> None:
         case "make_feed":
             _check_new_name(state, data.get("feed"))
             if len(state.feeds) > MAX_FEEDS:  # the main list is one of them
-                raise FeedLimitError(MAX_FEEDS)
+                raise LimitError(
+                    "There are {limit} lists beside the main one, which is the most. Drop one "
+                    "first.",
+                    problem="lists",
+                    limit=MAX_FEEDS,
+                )
             if data.get("copy") is not None:
                 _check_feed(data["copy"])
         case "switch_feed" | "rename_feed" | "drop_feed":
@@ -694,10 +690,10 @@ def check(state: State, event: Event) -> None:
             _check_import(data)
         case "undo":
             if state.undoable is None:
-                raise NothingToUndoError
+                raise ParameterError("There is nothing to undo.", problem="nothing to undo")
         case "redo":
             if state.redoable is None:
-                raise NothingToRedoError
+                raise ParameterError("There is nothing to redo.", problem="nothing to redo")
         case "reset":
             pass
         case _:
@@ -745,12 +741,12 @@ def feed_name(name: Any) -> str:
 
     Raises
     ------
-    FeedNameError
+    ParameterError
         Unless it has 1 to `MAX_FEED_NAME` letters that can be printed.
     """
     found = " ".join(name.split()) if isinstance(name, str) else ""
     if not 0 < len(found) <= MAX_FEED_NAME or not found.isprintable():
-        raise FeedNameError(name, MAX_FEED_NAME)
+        raise _bad_name(name)
     return found
 
 
@@ -759,7 +755,7 @@ def find_feed(state: State, name: Any) -> str:
 
     Raises
     ------
-    UnknownFeedError
+    UnknownNameError
         If the person has no such feed.
     """
     if name == MAIN:
@@ -767,7 +763,7 @@ def find_feed(state: State, name: Any) -> str:
     named = {known.casefold(): known for known in state.feeds if known != MAIN}
     wanted = " ".join(name.split()).casefold() if isinstance(name, str) else ""
     if wanted not in named:
-        raise UnknownFeedError(name, closest_names(str(name), named.values()))
+        raise UnknownNameError("list", name, closest_names(str(name), named.values()))
     return named[wanted]
 
 
@@ -827,11 +823,40 @@ def check_actions(data: Mapping[str, Any]) -> None:
             raise ParameterError(f"{pair[0]!r} cannot be one of several actions.")
 
 
+def too_much(kind: str, n: int) -> LimitError:
+    """Return the error of storing more than pages can show quickly; `kind` is one of `LIMITS`."""
+    return LimitError(
+        "{n:,} {kind} are too many; at most {limit:,} can be kept. Nothing was changed.",
+        problem="stored",
+        kind=kind,
+        n=n,
+        limit=LIMITS[kind],
+    )
+
+
+def no_export(problem: str) -> ParameterError:
+    """Return the error of a file that cannot be imported; `problem` is a sentence."""
+    return ParameterError(
+        f"This is no export of a person, or it is damaged: {problem} Nothing was changed. "
+        "Export the data again and send the file as it is.",
+        problem="no export",
+    )
+
+
+def _bad_name(name: Any) -> ParameterError:
+    return ParameterError(
+        "{name!r} cannot be the name of a list. It must be a line of 1 to {limit} letters.",
+        problem="list name",
+        name=name,
+        limit=MAX_FEED_NAME,
+    )
+
+
 def _check_counts(state: State, before: Mapping[str, int]) -> None:
     """Check that there is not too much in a state; what was more before may stay."""
     for kind, n in counts_of(state).items():
         if n > max(LIMITS[kind], before.get(kind, 0)):
-            raise StateLimitError(kind, n, LIMITS[kind])
+            raise too_much(kind, n)
 
 
 def _check_item(item: Any, kind: str) -> None:
@@ -853,9 +878,11 @@ def _check_hidden(state: State, event: Event) -> None:
         _check_tags("tag", [data["tag"]], 1)
     if event.kind == "unhide":
         if "tag" in data and data["tag"] not in state.hidden_tags:
-            raise TagNotHiddenError(data["tag"])
+            said = "The tag {name} is not hidden, so it cannot be shown again."
+            raise UnknownNameError("hidden item", data["tag"], message=said)
         if "tag" not in data and data["item"] not in state.hidden:
-            raise NotHiddenError(data["item"])
+            said = "The item {name!r} is not hidden, so it cannot be shown again."
+            raise UnknownNameError("hidden item", data["item"], message=said)
 
 
 def _check_press(state: State, data: Mapping[str, Any]) -> None:
@@ -908,18 +935,18 @@ def _check_import(data: Mapping[str, Any]) -> None:
         names = [name for name in draft.feeds if name != MAIN]
         for name in names:
             if feed_name(name) != name:
-                raise FeedNameError(name, MAX_FEED_NAME)
+                raise _bad_name(name)
         if len({name.casefold() for name in names}) < len(data["state"]["feeds"]) - 1:
             raise ParameterError("Two of its lists have one name.")
         for feed in draft.feeds.values():
             _check_feed(feed)
         _check_counts(draft.state(None), {})
-    except StateLimitError:
-        raise  # it is an export, and as large as it is
     except TeaserError as error:
-        raise ImportedFileError(str(error)) from None
+        if error.problem == "stored":  # it is an export, and as large as it is
+            raise
+        raise no_export(str(error)) from None
     except (LookupError, TypeError, ValueError, AttributeError):
-        raise ImportedFileError("It lacks a part, or a part has another form.") from None
+        raise no_export("It lacks a part, or a part has another form.") from None
 
 
 def _check_feed(data: Any) -> None:
@@ -947,9 +974,13 @@ def _check_feed(data: Any) -> None:
 def _check_new_name(state: State, name: Any, *, but: str = MAIN) -> None:
     """Check a name that a feed is to have; `but` is the one that it has."""
     if feed_name(name) != name:
-        raise FeedNameError(name, MAX_FEED_NAME)
+        raise _bad_name(name)
     if any(n.casefold() == name.casefold() for n in state.feeds if n not in (MAIN, but)):
-        raise FeedExistsError(name)
+        raise ParameterError(
+            "There is a list named {name!r} already. Take another name.",
+            problem="list exists",
+            name=name,
+        )
 
 
 def _steps_by_tag(presses: Any) -> dict[Tag, int]:
@@ -967,7 +998,7 @@ def _steps_by_tag(presses: Any) -> dict[Tag, int]:
 def _check_passing(tag: str, steps: int) -> None:
     """Check presses that end: they may lead from one end of the range to the other."""
     if abs(steps) > 2 * MAX_PRESSES:
-        raise PressRangeError(tag, steps, 2 * MAX_PRESSES)
+        raise press_limit(tag, steps, 2 * MAX_PRESSES)
 
 
 def _check_n_tags(n: int) -> None:

@@ -48,15 +48,7 @@ from sqlalchemy.exc import IntegrityError
 from teaser.app.database import Database
 from teaser.app.state import Draft, Event, Feed, Kind, State, check, find_feed, replay, state_of
 from teaser.data.matrix import ItemId
-from teaser.errors import (
-    ActionLimitError,
-    ParameterError,
-    ShareLimitError,
-    StorageLimitError,
-    StoreError,
-    UnknownPersonError,
-    UnknownShareError,
-)
+from teaser.errors import LimitError, ParameterError, StoreError, UnknownNameError
 
 MAX_SHARES = 100
 # The most bytes that the events and shares of one person may take.
@@ -335,7 +327,7 @@ class Store:
         """Return the action at a place, and the state before it."""
         found = self._database.read(lambda c: self._events(c, person_id, place))
         if len(found) < place:
-            raise UnknownPersonError
+            raise UnknownNameError("person")
         *before, last = [Event(each.kind, each.data) for each in found]
         return state_of(before, self._clock()), last
 
@@ -371,9 +363,9 @@ class Store:
 
         Raises
         ------
-        ActionLimitError
+        LimitError
             If as many actions or bytes of the person are stored as are allowed.
-        ParameterError
+        ParameterError, UnknownNameError
             If the event is not possible in the state.
         """
         for attempt in range(_ATTEMPTS):
@@ -384,10 +376,13 @@ class Store:
                 return Decided(before, before, None)
             check(before, event)
             if row.version >= self.max_events:
-                raise ActionLimitError(self.max_events)
-            size = row.bytes + _size(event.data)
-            if size > MAX_BYTES:
-                raise StorageLimitError(MAX_BYTES)
+                raise LimitError(
+                    "{limit:,} actions are stored for this person, which is the most. Delete the "
+                    "person to begin again.",
+                    problem="actions",
+                    limit=self.max_events,
+                )
+            size = _check_bytes(row.bytes + _size(event.data))
             after, seqs = self._after(row, event, now)
             changed = {**seqs, "bytes": size, "state": Draft.from_state(after).to_json()}
             if self._append(row, event, now, changed):
@@ -411,9 +406,9 @@ class Store:
 
         Raises
         ------
-        UnknownFeedError
+        UnknownNameError
             If the person has no feed of that name.
-        ShareLimitError
+        LimitError
             If the person has `MAX_SHARES` links in use.
         """
         token, now = secrets.token_urlsafe(32), self._clock()
@@ -425,10 +420,13 @@ class Store:
             shown = Draft.from_state(state)
             data = shown.to_json() if name is None else shown.feeds[name]
             if len(_shares(connection, person_id)) >= MAX_SHARES:
-                raise ShareLimitError(MAX_SHARES)
+                raise LimitError(
+                    "{limit:,} links are in use, which is the most. End one of them first.",
+                    problem="shares",
+                    limit=MAX_SHARES,
+                )
             size = _size(data)
-            if row.bytes + size > MAX_BYTES:
-                raise StorageLimitError(MAX_BYTES)
+            _check_bytes(row.bytes + size)
             new = {"token_hash": hash_of(token), "person_id": person_id, "seq": row.version}
             new |= {"created_at": now, "feed": name, "bytes": size, "state": data}
             connection.execute(insert(share).values(new))
@@ -438,7 +436,7 @@ class Store:
         try:
             return token, self._database.write(add)
         except IntegrityError:  # deleted meanwhile
-            raise UnknownPersonError from None
+            raise UnknownNameError("person") from None
 
     def shares(self, person_id: str) -> list[StoredShare]:
         """Return the links of a person that are in use, the oldest first."""
@@ -461,7 +459,7 @@ class Store:
                     connection.execute(delete(share).where(own, share.c.token_hash == digest))
                     _add_bytes(connection, person_id, -size)
                     return
-            raise UnknownShareError
+            raise UnknownNameError("share")
 
         self._database.write(end)
 
@@ -581,7 +579,7 @@ class Store:
         """Return the row of a person, who must be known."""
         row = connection.execute(_PERSON, {"id": person_id}).one_or_none()
         if row is None or (row.is_site and not self._with_site):
-            raise UnknownPersonError
+            raise UnknownNameError("person")
         return row
 
     def _state(self, row: Any, now: datetime) -> State:
@@ -650,6 +648,18 @@ def share_id_of(token: str) -> str:
 
 def _size(data: Mapping[str, Any]) -> int:
     return len(json.dumps(dict(data)))
+
+
+def _check_bytes(n: int) -> int:
+    """Return the bytes stored of a person, or raise `LimitError` if they are too many."""
+    if n > MAX_BYTES:
+        raise LimitError(
+            "The stored actions of this person would take more than {limit:,} bytes, which is the "
+            "most. Nothing was changed. Delete the person to begin again.",
+            problem="bytes",
+            limit=MAX_BYTES,
+        )
+    return n
 
 
 def _shares(connection: Connection, person_id: str) -> list[StoredShare]:

@@ -9,14 +9,25 @@ from typing import Any
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.state import MAX_PRESS_TAGS, Event, ListFilter, State, ending
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import ContradictionError, ParameterError, WishLimitError
+from teaser.errors import LimitError, ParameterError
 from teaser.profile import MAX_PRESSES
 from teaser.steer.variation import start_presses
-from teaser.words.wishes import Period, Wish, find_contradictions
+from teaser.words.wishes import Period, Wish, refuse_contradictions
 
 # The most wishes that are applied together: on the site, over the API and by assistants.
 MAX_WISHES = 50
 _Action = tuple[str, dict[str, Any]]
+
+
+def check_n_wishes(n: int) -> None:
+    """Raise `LimitError` for more wishes than apply together."""
+    if n > MAX_WISHES:
+        raise LimitError(
+            "{n:,} wishes are too many at once; at most {limit} apply together. Say it in parts.",
+            problem="wishes",
+            n=n,
+            limit=MAX_WISHES,
+        )
 
 
 def event_of(
@@ -48,25 +59,20 @@ def event_of(
 
     Raises
     ------
-    ContradictionError
-        If two of the wishes cannot both hold.
     UnknownNameError
         If the catalogue does not have a tag, an item or a column.
-    WishLimitError
+    LimitError
         If there are more than `MAX_WISHES`.
     ParameterError
-        If there is no wish.
+        If there is no wish, or if two of them cannot both hold.
     """
     each = tuple(dict.fromkeys(wishes))
     if not each:
         raise ParameterError("Nothing is wished. Say at least one thing.")
-    if len(each) > MAX_WISHES:
-        raise WishLimitError(len(each), MAX_WISHES)
+    check_n_wishes(len(each))
     zone = time_zone or catalogue.zone
     today = (now or datetime.now(zone)).astimezone(zone).date()
-    found = find_contradictions(each, today=today)
-    if found:
-        raise ContradictionError(*found[0])
+    refuse_contradictions(each, today=today)
     actions: list[_Action] = []
     filters = _filters(each, state.filters, today)
     if filters != state.filters:

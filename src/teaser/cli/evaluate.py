@@ -71,7 +71,7 @@ def evaluate(
         results = run_study(plan, data=data, out=place, quick=quick, progress=progress)
     show_models(results)
     show_simulations(results.simulations)
-    show_best(results, plan, data)
+    show_best(results, plan)
     name = f"{plan.name}-quick" if quick else plan.name
     print_lines([f"{results.seconds:.0f} s; results in {place / name}.json"])
     _say_file(study, plan, "evaluate", folder)
@@ -155,7 +155,7 @@ def tune(
     print_lines([f"results in {place / name}.dial.json, the picture in {drawn}"])
     print_lines(["To fit the recommended setting to all users:"])
     found = {**dial.fixed, **dial.recommended.parameters}
-    print_lines(f"  {command}" for command in fit_commands(plan, data, found))
+    print_lines([f"  {fit_command(plan, found)}"])
     _say_file(study, plan, "tune", folder)
 
 
@@ -275,7 +275,7 @@ def show_simulations(simulations: "Sequence[SimulationResult]") -> None:
     table = new_table("model", "scale", *(f">{head}" for head in heads), "among")
     for each in simulations:
         gain = each.gain["ndcg@100"]
-        pressed = (f"{each.step:g}", str(each.n_tags), f"{each.strength:+d}")
+        pressed = (each.scenario.step_text, str(each.n_tags), f"{each.strength:+d}")
         interval = f"{gain.low:+.4f} to {gain.high:+.4f}"
         after = _number(each.metrics["ndcg@100"])
         cells = (*pressed, after, f"{gain.mean:+.4f}", interval, each.among)
@@ -284,7 +284,7 @@ def show_simulations(simulations: "Sequence[SimulationResult]") -> None:
     out.print(table)
 
 
-def show_best(results: "StudyResults", study: "Study", data: Path) -> None:
+def show_best(results: "StudyResults", study: "Study") -> None:
     """Print the best parameters of each model, and for a Teaser how to fit it to all users."""
     table = new_table("model", "parameters")
     for model in results.models:
@@ -293,16 +293,11 @@ def show_best(results: "StudyResults", study: "Study", data: Path) -> None:
         table.add_row(model.name, " × ".join(model.parts) or chosen or "-")
     print_lines(["Best parameters"])
     out.print(table)
-    commands = {
-        model.name: fit_commands(study, data, model.parameters)
-        for model in results.models
-        if model.kind == "Teaser"
-    }
-    if commands:
-        first = next(iter(commands.values()))
-        print_lines(["To fit one of these to all users:", *(f"  {line}" for line in first[:-1])])
-    for name, (*_, fit) in commands.items():
-        print_lines([f"{name}:", f"  {fit}"])
+    teasers = [model for model in results.models if model.kind == "Teaser"]
+    if teasers:
+        print_lines(["To fit one of these to all users:"])
+    for model in teasers:
+        print_lines([f"{model.name}:", f"  {fit_command(study, model.parameters)}"])
 
 
 def show_dial(dial: "DialResults") -> None:
@@ -348,46 +343,20 @@ def _with_error(summary: "Summary | None") -> str:
 _ALWAYS = ("l2_weights", "l2_encoder")
 
 
-def fit_commands(study: "Study", data: Path, parameters: Mapping[str, Any]) -> list[str]:
-    """Return the commands that fit a Teaser of these parameters to all data of a study.
+def fit_command(study: "Study", parameters: Mapping[str, Any]) -> str:
+    """Return the command that fits a Teaser of these parameters to all data of a study.
 
-    The last is `teaser fit`. One to prepare the data comes before it, where the study reads
-    tables; DATA stands for a prepared folder where no command makes the same data.
+    DATA stands for the prepared folder, where the study reads tables or a public data set.
 
     Parameters
     ----------
-    data
-        The folder of the public data sets.
     parameters
         As a study has them, also dotted.
     """
-    folder, before = _prepared(study, data)
+    plan = study.data
+    folder = os.path.normpath(Path(study.folder) / plan.prepared) if plan.prepared else "DATA"
     words = ["teaser", "fit", folder, "--out", f"{study.name}-model", *_options(parameters)]
-    return [*before, shlex.join(words)]
-
-
-def _prepared(study: "Study", data: Path) -> tuple[str, list[str]]:
-    """Return the prepared folder of a study, and the command that makes it, where one is needed."""
-    plan, beside = study.data, Path(study.folder)
-    if plan.prepared:
-        return os.path.normpath(beside / plan.prepared), []
-    if plan.options or plan.min_items is not None:  # the command has no such options
-        return "DATA", []
-    tables = dict(plan.tables)
-    if plan.source:
-        found = [] if plan.source == "events" else [str(data / plan.folder)]
-        words = [*found, "--source", plan.source]
-        if plan.source == "events":
-            words += ["--start", "2026-01-01"]
-    else:
-        named = (tables.pop(name, None) for name in ("interactions", "items"))
-        words = [os.path.normpath(beside / name) for name in named if name is not None]
-    for name, value in tables.items():
-        is_file = name in ("users", "rules", "user_rules")
-        written = os.path.normpath(beside / value) if is_file else _written(value)
-        words += [f"--{name.replace('_', '-')}", written]
-    folder = f"{study.name}-data"
-    return folder, [shlex.join(["teaser", "prepare", *words, "--out", folder])]
+    return shlex.join(words)
 
 
 def _options(parameters: Mapping[str, Any]) -> Iterator[str]:
@@ -422,15 +391,3 @@ def _written(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
-
-
-if TYPE_CHECKING:
-    from teaser.evaluate.metrics import Summary
-    from teaser.evaluate.study.plan import Study
-    from teaser.evaluate.study.results import (
-        DialResults,
-        DialSetting,
-        SimulationResult,
-        StudyResults,
-    )
-    from teaser.evaluate.study.run import Progress as StudyProgress

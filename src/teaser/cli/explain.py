@@ -1,5 +1,7 @@
 """The commands that say why: profile, explain, compare, transparency."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -37,6 +39,27 @@ from teaser.profile import Steering
 commands = typer.Typer()
 
 
+@dataclass(frozen=True)
+class SteeredPerson(Person):
+    """A person, and how scores are made for them."""
+
+    boost: Boost = None
+    unknown: Unknown = "raise"
+    scale: Scale = "robust"
+    balance: Balance = 0.5
+
+    def arguments(self, model: Teaser, folder: Path) -> dict[str, Any]:
+        """Return the arguments of `Teaser.explain` and `Teaser.compare` after the items."""
+        return {
+            "history": self.viewed(model, folder),
+            "presses": read_presses(self.press),
+            "about": self.about,
+            "steering": Steering(scale=self.scale, balance=self.balance),
+            "boost": read_boosts(self.boost),
+            "unknown": self.unknown,
+        }
+
+
 @commands.command()
 @expand_options
 def profile(
@@ -47,7 +70,7 @@ def profile(
     scale: Scale = "robust",
     as_json: AsJson = False,
 ) -> None:
-    """Show the profile of a person: general appeal, impacts of features, affinities."""
+    """Show the profile of a person: what can be said, impacts of features, leanings, affinities."""
     fitted = load(model, Teaser)
     seen, presses = person.viewed(fitted, model), read_presses(person.press)
     found = fitted.profile(seen, presses, about=person.about, steering=Steering(scale=scale))
@@ -55,7 +78,7 @@ def profile(
         out.print(draw_profile(found, per_feature=top))
         return
     names = ("history", "strengths", "presses", "about", "certainty", "general", "impacts")
-    plain = {name: getattr(found, name) for name in (*names, "affinities")}
+    plain = {name: getattr(found, name) for name in (*names, "affinities", "leanings")}
     print_json({name: value for name, value in plain.items() if value or name != "strengths"})
 
 
@@ -68,21 +91,17 @@ def explain(
     tag: Annotated[
         str | None, typer.Option(help="Explain the affinity with this tag (feature=value) instead.")
     ] = None,
-    person: Annotated[Person, OptionsOf()],
-    boost: Boost = None,
-    unknown: Unknown = "raise",
-    scale: Scale = "robust",
-    balance: Balance = 0.5,
+    person: Annotated[SteeredPerson, OptionsOf()],
     as_json: AsJson = False,
 ) -> None:
     """Show every part of an item's score, or with --tag the origins of an affinity."""
     if (item is None) == (tag is None):
         raise ParameterError("Give an item to explain, or a tag as --tag feature=value, not both.")
     fitted = load(model, Teaser)
-    seen, about = person.viewed(fitted, model), person.about
     if tag is not None:
-        refuse_unused("--tag: they do not change the origins", press=person.press, boost=boost)
-        origins = fitted.origins(tag, seen, about=about)
+        unused = {"press": person.press, "boost": person.boost}
+        refuse_unused("--tag: they do not change the origins", **unused)
+        origins = fitted.origins(tag, person.viewed(fitted, model), about=person.about)
         if as_json:
             print_json([_origin(name, part) for name, part in origins.items()])
             return
@@ -90,15 +109,7 @@ def explain(
         titles = {name: fitted.title(fitted.items_.index_of(name)) for name in items}
         out.print(draw_origins(origins, titles))
         return
-    found = fitted.explain(
-        str(item),
-        seen,
-        read_presses(person.press),
-        about=about,
-        steering=Steering(scale=scale, balance=balance),
-        boost=read_boosts(boost),
-        unknown=unknown,
-    )
+    found = fitted.explain(str(item), **person.arguments(fitted, model))
     if as_json:
         print_json({**to_plain(found), "general_share": found.general_share})
         return
@@ -120,25 +131,12 @@ def compare(
     item: Annotated[str, typer.Argument(help="The item.")],
     other: Annotated[str, typer.Argument(help="The item to compare it with.")],
     *,
-    person: Annotated[Person, OptionsOf()],
-    boost: Boost = None,
-    unknown: Unknown = "raise",
-    scale: Scale = "robust",
-    balance: Balance = 0.5,
+    person: Annotated[SteeredPerson, OptionsOf()],
     as_json: AsJson = False,
 ) -> None:
     """Show why one item stands above another: the difference of their scores, part by part."""
     fitted = load(model, Teaser)
-    found = fitted.compare(
-        item,
-        other,
-        person.viewed(fitted, model),
-        read_presses(person.press),
-        about=person.about,
-        steering=Steering(scale=scale, balance=balance),
-        boost=read_boosts(boost),
-        unknown=unknown,
-    )
+    found = fitted.compare(item, other, **person.arguments(fitted, model))
     if as_json:
         parts = found.to_frame().rows(named=True)
         print_json({**to_plain(found), "difference": found.difference, "parts": parts})

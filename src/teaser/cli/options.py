@@ -110,7 +110,7 @@ ModelOptions = Annotated[
     Teaser,
     OptionsOf(
         {
-            "Penalties": ("l2_weights", "l2_encoder", "content_weight"),
+            "Penalties": ("l2_weights", "l2_encoder"),
             "Extensions": ("user_features",),
             "Solver": ("solver", "gram", "tol", "max_iter", "dtype", "rng"),
             "Running": ("device",),
@@ -195,7 +195,8 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
             # None means that the entry was not given; the help shows its default.
             shown = its.default
             if isinstance(shown, tuple):
-                shown = ",".join(f"{each:g}" for each in shown)
+                shown = ",".join(each if isinstance(each, str) else f"{each:g}" for each in shown)
+                shown = shown or "none"
             default = f"[dim]{escape(f'[default: {shown}]')}[/]"
             how |= {"help": f"{texts_of_entries[entry]} Switches {flag} on. {default}"}
             yield _option(f"{name}_{entry}", _plain_type(its), None, typer.Option(**how))
@@ -228,9 +229,11 @@ def _extension(annotation: Any) -> type[Any] | None:
 
 
 def _read_entry(name: str, value: Any, parameter: inspect.Parameter) -> Any:
-    """Return the value of an entry: several numbers are written with commas, 100,20."""
+    """Return the value of an entry: several are written with commas, 100,20 or title,text."""
     if get_origin(parameter.annotation) is not tuple:
         return value
+    if str in get_args(parameter.annotation):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
     try:
         numbers = [float(part) for part in value.split(",")]
     except ValueError:

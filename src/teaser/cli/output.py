@@ -19,13 +19,14 @@ from rich.text import Text
 from teaser.console import CONTROL, visible, visible_json
 from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError, counted
-from teaser.explain import PARTS, distinct_labels, short_reasons, tell_reasons
-from teaser.model.recipe import Recipe, percent
+from teaser.explain import distinct_labels, short_reasons, tell_reasons
+from teaser.model.recipe import Recipe
 from teaser.profile import GENERAL, Profile
 from teaser.progress import Update
 from teaser.progress import progress_bar as plain_bar
-from teaser.recommend import Recommendation
+from teaser.recommend import OTHER, Recommendation
 from teaser.steer.similarity import Similar
+from teaser.steer.statement import say, statements
 from teaser.steps import Step
 
 LIKES, DISLIKES, QUIET = "cyan", "dark_orange", "grey50"
@@ -137,15 +138,11 @@ def draw_recipe(recipe: Recipe) -> RenderableType:
     """Draw what a fit tried, one line for each recipe, and why it chose the one it did."""
     if not recipe.tried:
         return Text(recipe.why)
-    parts = [p for p in PARTS if any(t.parts.get(p, 0.0) >= 0.005 for t in recipe.tried)]
-    heads = ("nDCG@100", f"of {recipe.yardstick}", *parts, "seconds")
-    table = new_table("recipe", *(f">{head}" for head in heads))
+    table = new_table("recipe", *(f">{head}" for head in recipe.columns()))
     for trial in recipe.table():
         if trial.ndcg is not None:
-            share = "" if trial.share is None else percent(trial.share)
-            shares = [percent(trial.parts[p]) if trial.parts else "" for p in parts]
-            cells = (f"{trial.ndcg:.3f}", share, *shares, f"{trial.seconds:.1f}")
-            table.add_row(trial.name, *cells, style="bold" if trial.name == recipe.chosen else "")
+            style = "bold" if trial.name == recipe.chosen else ""
+            table.add_row(trial.name, *recipe.cells(trial), style=style)
     left = [Text(f"{t.name} is left out: {t.reason}") for t in recipe.table() if t.reason]
     held = Text(f"on {recipe.n_users:,} held-out people; parts are of the top-20", style=QUIET)
     return Group(table, held, *left, Text(recipe.why))
@@ -162,27 +159,31 @@ def draw_content(content: Mapping[str, Any]) -> Iterator[Text]:
 
 
 def draw_profile(profile: Profile, *, per_feature: int = 4) -> RenderableType:
-    """Draw general appeal, then features by impact, and below each its strongest tags."""
+    """Draw what can be said, general appeal, then features by impact with their strongest tags."""
     table = Table.grid(padding=(0, 2))
     table.add_column(min_width=26, overflow="fold")
     table.add_column(width=2 * _HALF + 1)
-    table.add_column(justify="right")
-    table.add_column(justify="right", style="bold")
+    for style in ("", QUIET, "bold"):
+        table.add_column(justify="right", style=style)
+    table.add_row("", "", Text("leaning", style=QUIET), "affinity", "")
     if profile.tags[-1:] == (GENERAL,):
         general = Text(feature_label(GENERAL.feature), style="bold")
-        table.add_row(general, *_affinity_cells(GENERAL, profile.general, profile))
+        table.add_row(general, *_tag_cells(GENERAL, None, profile.general, profile))
     for feature, impact in sorted(profile.impacts.items(), key=lambda pair: -pair[1]):
         bar = Text(_letter("▬", "=") * round(impact * 2 * _HALF), style=QUIET)
-        table.add_row(Text(feature_label(feature), style="bold"), bar, f"{100 * impact:.0f} %", "")
-        for tag, affinity in profile.top(per_feature, feature=feature):
-            table.add_row(Text(f"  {tag.value}"), *_affinity_cells(tag, affinity, profile))
-    return Group(table, Text(_describe_certainty(profile), style=QUIET))
+        share = f"{100 * impact:.0f} %"
+        table.add_row(Text(feature_label(feature), style="bold"), bar, "", share, "")
+        for tag, _, affinity in profile.top(per_feature, feature=feature):
+            leaning = profile.leanings.get(tag)
+            table.add_row(Text(f"  {tag.value}"), *_tag_cells(tag, leaning, affinity, profile))
+    said = [Text(say(statement)) for statement in statements(profile)]
+    return Group(*said, table, Text(_describe_certainty(profile), style=QUIET))
 
 
 def draw_recommendations(
     recommendations: Sequence[Recommendation], *, before: Sequence[Recommendation] | None = None
 ) -> RenderableType:
-    """Draw a list with general appeal and signed reasons.
+    """Draw a list with general appeal, signed reasons, and what all other tags add.
 
     If an earlier list is given, it shows how each item moved.
     """
@@ -191,9 +192,14 @@ def draw_recommendations(
     table = new_table(">", *moves, ">match", "item", ">general", "reasons")
     for place, r in enumerate(recommendations, 1):
         moved = [] if before is None else [_moved(ranks.get(r.item_id), place)]
-        reasons = Text("  ").join(
-            Text.assemble((f"{100 * reason.share:+.0f} %", _colour(reason.share)), f" {name}")
+        named = [
+            (reason.share, name)
             for reason, name in zip(r.reasons, short_reasons(r.reasons), strict=True)
+        ]
+        named += [(r.other_share, OTHER)] if r.other_share else []
+        reasons = Text("  ").join(
+            Text.assemble((f"{100 * share:+.0f} %", _colour(share)), f" {name}")
+            for share, name in named
         )
         general = Text(f"{100 * r.general_share:+.0f} %", style=QUIET)
         table.add_row(str(place), *moved, f"{100 * r.match:.0f} %", _title(r), general, reasons)
@@ -268,14 +274,19 @@ def _title(found: Recommendation | Similar) -> Text:
     return Text.assemble((title, "bold"), (str(found.item_id), QUIET))
 
 
-def _affinity_cells(tag: Tag, affinity: float, profile: Profile) -> tuple[Text, Text, str]:
-    """Return bar, number and presses of one affinity; the bar is full at 1 and -1."""
-    pressed = profile.presses.get(tag, 0)
-    length = min(_HALF, round(abs(affinity) * _HALF))
-    bar, axis = (_letter("▬", "=") * length, _colour(affinity)), (_letter("│", "|"), QUIET)
-    cells = (" " * _HALF, axis, bar) if affinity >= 0 else (" " * (_HALF - length), bar, axis)
-    number = Text(f"{affinity:+.2f}", style=_colour(affinity))
-    return Text.assemble(*cells), number, f"{pressed:+d}" if pressed else ""
+def _tag_cells(
+    tag: Tag, leaning: float | None, affinity: float, profile: Profile
+) -> tuple[Text, Text, str, str]:
+    """Return bar, leaning, affinity and presses of one tag; the bar is full at 1 and -1.
+
+    Without a leaning the bar is that of the affinity.
+    """
+    pressed, drawn = profile.presses.get(tag, 0), affinity if leaning is None else leaning
+    length = min(_HALF, round(abs(drawn) * _HALF))
+    bar, axis = (_letter("▬", "=") * length, _colour(drawn)), (_letter("│", "|"), QUIET)
+    cells = (" " * _HALF, axis, bar) if drawn >= 0 else (" " * (_HALF - length), bar, axis)
+    number = Text("" if leaning is None else f"{leaning:+.2f}", style=_colour(drawn))
+    return Text.assemble(*cells), number, f"{affinity:+.2f}", f"{pressed:+d}" if pressed else ""
 
 
 def _letter(letter: str, instead: str) -> str:

@@ -10,26 +10,13 @@ from typing import Any
 import polars as pl
 
 from teaser.data.interactions import RowReader, as_date, as_ids, as_seconds
-from teaser.data.reading import EARLIEST, Table, snake_case
+from teaser.data.reading import COLUMN_NAMES, EARLIEST, Table, snake_case
 from teaser.errors import TableError, closest
 
-_USERS = (
-    "user", "customer", "visitor", "person", "member", "reader", "reviewer", "listener", "player",
-    "viewer", "account", "client", "profile", "patron", "steam", "session", "buyer",
-    "shopper", "subscriber", "guest", "critic", "consumer", "student", "learner", "borrower",
-)  # fmt: skip
-_ITEMS = (
-    "item", "product", "movie", "film", "book", "track", "song", "game", "anime", "manga",
-    "article", "news", "event", "recipe", "video", "course", "paper", "app", "show", "series",
-    "podcast", "business", "restaurant", "place", "poi", "job", "post", "document", "doc",
-    "content", "beer", "wine", "artist", "album", "comic", "playlist", "story",
-    "hotel", "venue", "dish", "question", "problem", "repo",
-)  # fmt: skip
-_CODES = (
-    "isbn", "isbn_13", "isbn_10", "asin", "parent_asin", "sku", "ean", "upc", "gtin", "doi",
-    "tconst", "pmid", "title",
-)  # fmt: skip
-_MEASURES = {"rating", "ratings", "score", "stars", "time", "timestamp", "date", "day", "count"}
+_USERS = COLUMN_NAMES["users"]
+_ITEMS = COLUMN_NAMES["items"]
+_CODES = COLUMN_NAMES["codes"]
+_MEASURES = set(COLUMN_NAMES["measures"])
 _SAMPLE_ROWS = 100_000
 # An id column describes an item a row, up to a few that are described twice.
 _DISTINCT = 0.95
@@ -37,21 +24,17 @@ _MOST = 0.9
 _HALF = 0.5
 # More columns that all look like item ids are those of a table with a column for each item.
 _WIDE = 2
-_RATINGS = ("rating", "ratings", "stars", "star", "score", "rate", "overall", "grade", "vote")
+_RATINGS = COLUMN_NAMES["ratings"]
 _MAX_RATINGS = 101
 # Ratings in the upper third of their range are choices: 4 of 5, 7 of 10.
 _UPPER = 2 / 3
-_TIMES = {"time", "timestamp", "date", "datetime", "day", "ts", "when"}
+_TIMES = set(COLUMN_NAMES["times"])
 # Numbers in a column of any other name are times if all lie between 1995 and 2040.
 _FROM, _UNTIL = 8e8, 2.2e9
 _ID = re.compile("(^|_)(id|key|code|no|number)$")
 _MOSTLY = 0.5
 _SAMPLE = 1000
-_AMOUNTS = {
-    "weight", "plays", "playcount", "count", "counts", "listens", "listencount", "scrobbles",
-    "hours", "minutes", "playtime", "duration", "frequency", "freq", "views", "clicks", "visits",
-    "quantity", "qty", "amount", "purchases", "orders", "strength", "play", "listen", "watch",
-}  # fmt: skip
+_AMOUNTS = set(COLUMN_NAMES["amounts"])
 
 
 @dataclass(frozen=True)
@@ -329,12 +312,6 @@ def _option(name: str, column: str) -> str:
 
 def _quoted(column: str) -> str:
     return column if re.fullmatch(r"[\w.:/-]+", column) else f"'{column}'"
-
-
-def names_ids(columns: Iterable[str], what: str) -> bool:
-    """Return whether a column has a name that ids of users, or of items, often have."""
-    names = _names(_USERS) if what == "users" else _names(_ITEMS, *_CODES)
-    return bool(_by_name(columns, names))
 
 
 def unused_notes(table: Table, reader: RowReader) -> list[str]:

@@ -37,8 +37,8 @@ _TERM = re.compile(
 )
 _JOINT = re.compile(rf"{_QUOTED}|\s+(and|or|&+|\|+)\s+", re.IGNORECASE)
 _PART_OF_LIST = re.compile(rf"\s*((?:{_QUOTED}|[^,])+)")
-# Signs as they are also written, and how they are read.
-_TURNED = {"=>": ">=", "=<": "<=", "<>": "!="}
+# Signs that people write the wrong way round.
+_REVERSED_SIGNS = {"=>": ">=", "=<": "<=", "<>": "!="}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
@@ -253,7 +253,7 @@ def _parse_term(part: str, whole: str) -> Condition:
             "or column in value, value, joined by 'and'; signs: = != >= <= > <."
         )
     name, sign, value = _unquoted(found[1]), found[2].strip().lower(), found[3]
-    right = _TURNED.get(f"{sign}{value[0]}")
+    right = _REVERSED_SIGNS.get(f"{sign}{value[0]}")
     if right is not None:
         raise ParameterError(
             f"Cannot read {whole!r}. Write {name}{right}{value[1:].strip()}, or quotes around a "

@@ -41,7 +41,7 @@ from teaser.data.partitions import Interactions, Partitions, Run
 from teaser.data.reading import Refusal, Table, named_errors, read, read_each, tidy
 from teaser.data.rules import Rules, RulesLike
 from teaser.data.tags import Tag, TagReport, most_frequent, tag_frame, tags_from
-from teaser.errors import ArtifactError, DataError, ParameterError, UnknownUserError, closest_names
+from teaser.errors import ArtifactError, DataError, ParameterError
 from teaser.notebook import draw_dataset
 
 
@@ -305,7 +305,7 @@ class Dataset:
 
         Raises
         ------
-        UnknownUserError
+        UnknownNameError
             If the data set has no such user.
         """
         row = self.users.find(user_id)
@@ -315,8 +315,7 @@ class Dataset:
                 "Use Dataset.from_tables to look up histories."
             )
         if row is None:
-            near = closest_names(str(user_id), map(str, self.users))
-            raise UnknownUserError(user_id, near, self.n_users, next(iter(self.users), None))
+            raise self.users.unknown("user", user_id)
         entries = np.arange(self.X.indptr[row], self.X.indptr[row + 1])
         if self.times is not None:
             # Those without a time come first, as if they were the oldest.

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from teaser.data.reading import shown, snake_case
+from teaser.data.reading import COLUMN_NAMES, shown, snake_case
 from teaser.data.rules import (
+    FREE_TEXT,
     Category,
     ListOf,
     Number,
@@ -28,10 +29,7 @@ _COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
 # From so many items on, a tag needs so many of them.
 _MIN_ITEMS = ((30_000, 10), (3_000, 5), (300, 3), (30, 2), (0, 1))
 _POPULARITY = "the model learns popularity by itself"
-_SUBJECTS = (
-    "album", "anime", "app", "article", "book", "course", "event", "film", "game", "item",
-    "movie", "product", "recipe", "show", "song", "track", "video",
-)  # fmt: skip
+_SUBJECTS = COLUMN_NAMES["titled"]
 _ROLE_NAMES = {
     "title": (
         *("title", "name", "original_title", "label"),
@@ -42,10 +40,8 @@ _ROLE_NAMES = {
     "date": ("date", "start", "start_date", "release_date", "published", "day"),
 }
 # Words of a picture's name; with "url", "link", "path" or a size beside them, or alone.
-_PICTURES = (
-    "picture", "image", "poster", "photo", "cover", "img", "pic", "thumbnail", "thumb", "artwork",
-)  # fmt: skip
-_BESIDE = {"url", "link", "path", "src", "uri", "address"}
+_PICTURES = COLUMN_NAMES["pictures"]
+_BESIDE = COLUMN_NAMES["addresses"]
 _SIZES = {
     **dict.fromkeys(("xl", "xxl", "full", "original", "orig", "hd", "max"), 4),
     **dict.fromkeys(("l", "large", "big"), 3),
@@ -66,25 +62,10 @@ _MOSTLY = 0.8
 MAX_CORRELATION = 0.6
 # With fewer items a rank correlation says little.
 _FEWEST_ITEMS = 30
-_THINGS = (
-    "attendee", "booking", "bookmark", "borrow", "borrower", "buyer", "checkout", "click",
-    "comment", "customer", "dislike", "download", "downvote", "fan", "favorite", "favourite",
-    "follow", "follower", "hit", "impression", "install", "interaction", "like", "listen",
-    "listener", "loan", "member", "order", "owner", "participant", "play", "purchase",
-    "rater", "rating", "reader", "review", "reviewer", "sale", "scrobble", "seller", "share",
-    "stream", "subscriber", "upvote", "user", "view", "viewer", "visit", "visitor", "vote",
-    "voter", "watch", "watcher", "watchlist", "wish", "wishlist",
-)  # fmt: skip
-_COUNTERS = (
-    "amount", "cnt", "count", "counts", "counter", "n", "nb", "no", "nr", "num", "number",
-    "qty", "quantity", "sum", "times", "total",
-)  # fmt: skip
-_MEANS = {
-    "average", "avg", "mean", "median", "percent", "pct", "per", "ratio", "rate", "score",
-}  # fmt: skip
-_ALWAYS = {
-    "hotness", "rank", "ranked", "ranking", "ranks", "salesrank", "trending",
-}  # fmt: skip
+_THINGS = COLUMN_NAMES["attention"]
+_COUNTERS = COLUMN_NAMES["counters"]
+_MEANS = set(COLUMN_NAMES["means"])
+_ALWAYS = COLUMN_NAMES["ranks"]
 _THING = "|".join(_THINGS)
 _COUNTER = "|".join(_COUNTERS)
 _TOGETHER = re.compile(
@@ -129,6 +110,16 @@ def infer_rules(items: pl.DataFrame, *, item: str, counts: pl.Series | None = No
         rules.append(in_title)
         del skipped[roles["title"]]
     return Rules(tuple(rules), roles, skipped)
+
+
+def free_text_notes(skipped: Mapping[str, str]) -> tuple[str, ...]:
+    """Return which columns of free text were left out, each with the rule that takes it in."""
+    return tuple(
+        f"{column!r} is free text and was left out. To use its words as tags, add a rule: "
+        + ", ".join(Text(column).to_toml().splitlines())
+        for column, why in skipped.items()
+        if why == FREE_TEXT
+    )
 
 
 def _is_of_numbers(guess: Rule | str, column: pl.Series) -> bool:
@@ -258,7 +249,7 @@ def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
     if separator:
         return ListOf(name, separator=separator, min_items=min_items)
     if words >= 8:
-        return Text(name, min_items=min_items)
+        return FREE_TEXT
     if distinct == 1 and len(filled) > 1:
         return "every item has the same value"
     if distinct > 0.9 * len(filled) and len(filled) > 20:

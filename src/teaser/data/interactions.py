@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from teaser.data.condition import Conditions
 from teaser.data.matrix import ItemId, read_only, value_matrix
-from teaser.data.reading import EARLIEST, EXAMPLES, Refusal, few, need_columns, shown
+from teaser.data.reading import EARLIEST, EXAMPLES, Refusal, first_ids, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
 
 _NO_ID = r"(?i)^(nan|none|null|n/?a|\\N)$"
@@ -232,11 +232,8 @@ class Strength:
             The number of rows of strength 0.
         """
         if self.half_life is not None and self.newest is not None:
-            age = (self.newest - rows["time"].to_numpy()) / DAY
-            with np.errstate(over="ignore"):
-                # strength x 2^(-age / half_life), age in days
-                decayed = rows["strength"].to_numpy() * np.exp2(-age / self.half_life)
-            rows = rows.with_columns(pl.Series("strength", decayed))
+            decay = _decay(self.newest - rows["time"].to_numpy(), self.half_life)
+            rows = rows.with_columns(strength=rows["strength"].to_numpy() * decay)
         # A row that single precision rounds to zero is zero.
         kept = rows.filter(pl.col("strength").cast(pl.Float32) > 0)
         one = pl.col("strength")
@@ -468,7 +465,7 @@ def doubtful_ids(column: pl.Series, name: str) -> str | None:
     if not len(words):
         return None
     return (
-        f"warning: {counted(len(words), 'row')} of {name} with {few(words)} in column "
+        f"warning: {counted(len(words), 'row')} of {name} with {first_ids(words)} in column "
         f"{column.name!r}, taken as an id like others. If it means that there is none, empty these "
         "cells"
     )
@@ -677,8 +674,7 @@ def decayed(
     if unknown:
         raise ParameterError(f"There is a strength but no time for {unknown[0]!r}. Give both.")
     seconds = np.array([_seconds(item, when) for item, when in times.items()])
-    age = (seconds.max(initial=-np.inf) - seconds) / DAY
-    factors = np.exp2(-age / half_life).tolist()
+    factors = _decay(seconds.max(initial=-np.inf) - seconds, half_life).tolist()
     own = strengths or {}
     return {item: own.get(item, 1.0) * x for item, x in zip(times, factors, strict=True)}
 

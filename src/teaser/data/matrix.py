@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.errors import ArtifactError, UnknownItemError, closest_names
+from teaser.errors import ArtifactError, UnknownNameError, closest_names
 
 ItemId = int | str
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
@@ -78,16 +78,26 @@ class Ids(Sequence[ItemId]):
         return position
 
     def index_of(self, name: object) -> int:
-        """Return the position of an item id, or raise `UnknownItemError`."""
+        """Return the position of an item id, or raise `UnknownNameError`."""
         place = self.find(name)
         if place is None:
-            near = closest_names(str(name), map(str, self._names))
-            first = self._names[0] if self._names else None
-            same = isinstance(name, str) == isinstance(first, str) and not isinstance(name, float)
-            # On the command line a whole number is a text too.
-            same = same or (isinstance(name, str) and _INTEGER.fullmatch(name.strip()) is not None)
-            raise UnknownItemError(name, near, len(self), None if same else first)
+            raise self.unknown("item", name)
         return place
+
+    def unknown(self, kind: Literal["item", "user"], name: object) -> UnknownNameError:
+        """Return the error of an id that is not among these, with the closest or an example."""
+        near = closest_names(str(name), map(str, self._names))
+        first, hint = next(iter(self._names), None), ""
+        same = isinstance(name, str) == isinstance(first, str) and not isinstance(name, float)
+        # On the command line a whole number is a text too.
+        same = same or (isinstance(name, str) and _INTEGER.fullmatch(name.strip()) is not None)
+        if first is not None and not (same and near):
+            kinds = "texts" if isinstance(first, str) else "whole numbers"
+            found = "" if same else f"; found one of type {type(name).__name__}"
+            hint = f"{kind.capitalize()} ids are {kinds}, such as {first!r}{found}."
+        message = "Unknown {kind} {name!r}; the {owner} has {n:,} {kind}s."
+        owner = "model" if kind == "item" else "data set"
+        return UnknownNameError(kind, name, near, message, hint, owner=owner, n=len(self))
 
     def extended(self, names: Iterable[ItemId]) -> "Ids":
         """Return these ids followed by further ones."""

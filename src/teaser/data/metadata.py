@@ -8,11 +8,17 @@ from typing import Any, Self
 import polars as pl
 import scipy.sparse as sp
 
-from teaser.data.infer import address_warnings, infer_roles, infer_rules, need_rules
+from teaser.data.infer import (
+    address_warnings,
+    free_text_notes,
+    infer_roles,
+    infer_rules,
+    need_rules,
+)
 from teaser.data.interactions import check_items
 from teaser.data.matrix import read_only
-from teaser.data.reading import EXAMPLES, Refusal, few, need_columns
-from teaser.data.rules import Rule, Rules, RulesLike, Text, as_rules
+from teaser.data.reading import EXAMPLES, Refusal, first_ids, need_columns
+from teaser.data.rules import FREE_TEXT, Rules, RulesLike, as_rules
 from teaser.data.tags import Tag, TagReport, build_tags, no_tags, tag_warnings
 from teaser.errors import DataError, RuleError
 
@@ -46,7 +52,7 @@ def describe_items(
     if raw is not None and missing.height == chosen.height:
         raise DataError(
             f"None of the {missing.height:,} chosen items is described: the interactions have "
-            f"{few(missing[item])}, the items {few(table[item])}. "
+            f"{first_ids(missing[item])}, the items {first_ids(table[item])}. "
             + (
                 "They differ by leading zeros: write them alike in both tables."
                 if _bare(missing[item]).is_in(_bare(table[item]).implode()).any()
@@ -65,7 +71,7 @@ def describe_items(
     for warning in warnings:
         REPORT_LOG.warning(warning)
     roles = given.roles or infer_roles(table, item=item)
-    notes = address_warnings(table, roles)
+    notes = (*free_text_notes(given.skipped), *address_warnings(table, roles))
     return {
         "S": tagged.S,
         "tags": tagged.tags,
@@ -241,7 +247,7 @@ def describe_user_features(
     if known == 0:
         raise DataError(
             f"None of the {len(users):,} users with interactions is in the table of users: the "
-            f"interactions have {few(users)}, the table {few(table[user])}. "
+            f"interactions have {first_ids(users)}, the table {first_ids(table[user])}. "
             f"Do both tables belong together, and is {user!r} the id in both?"
         )
     joined = wanted.join(table, on=user, how="left", maintain_order="left")
@@ -277,14 +283,12 @@ def _inferred(table: pl.DataFrame, user: str) -> Rules:
     """Infer rules as for items, but not for columns that may identify a user."""
     found = infer_rules(table, item=user)
     least = _MIN_USERS if table.height >= _MANY_USERS else 1
-    skipped = {c: why.replace("item", "user") for c, why in found.skipped.items()}
+    skipped = {
+        c: "free text can identify a user" if why == FREE_TEXT else why.replace("item", "user")
+        for c, why in found.skipped.items()
+    }
     skipped |= {c: f"it looks like the {role} of a user" for role, c in found.roles.items()}
-    rules: list[Rule] = []
-    for rule in found.tags:
-        if isinstance(rule, Text):
-            skipped |= dict.fromkeys(rule.columns, "free text can identify a user")
-        else:
-            rules.append(replace(rule, min_items=max(least, rule.min_items)))
+    rules = (replace(rule, min_items=max(least, rule.min_items)) for rule in found.tags)
     inferred = Rules(tuple(rules), {}, skipped)
     need_rules(inferred, "users")
     return inferred

@@ -31,7 +31,7 @@ from teaser.data.reading import (
     EXAMPLES,
     Refusal,
     Table,
-    few,
+    first_ids,
     first_line,
     guess_delimiter,
     is_packed,
@@ -165,7 +165,7 @@ class Reader(RowReader):
             unknown = pairs.filter(~pl.col("item").is_in(ids.implode()))["item"]
             raise DataError(
                 f"{name} has {unknown.n_unique():,} items that are not in the data set, such as "
-                f"{few(unknown)}. Prepare the data set again."
+                f"{first_ids(unknown)}. Prepare the data set again."
             )
         return users, X
 
@@ -262,7 +262,7 @@ class Partitions:
         if not chosen.height:
             raise DataError(
                 f"No positive interaction is left in {len(self.parts)} partitions, such as "
-                f"{self.parts[0].name}. " + "; ".join(_together(found, 0).lines()) + "."
+                f"{self.parts[0].name}. " + "; ".join(_sum_reports(found, 0).lines()) + "."
             )
         for one, other, user_hash in _shared_hashes(found):
             pair = [self.parts[one], self.parts[other]]
@@ -274,7 +274,7 @@ class Partitions:
                     "shuffle the collection by user."
                 )
         return Survey(
-            report=_together(found, chosen.height),
+            report=_sum_reports(found, chosen.height),
             sizes=tuple(part.size for part in found),
             chosen=chosen,
             squares=sum(part.squares for part in found),
@@ -402,7 +402,7 @@ def _shared_hashes(found: Sequence[PartSurvey]) -> Iterator[tuple[int, int, int]
             yield int(owner[one]), int(owner[other]), int(hashes[one])
 
 
-def _together(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
+def _sum_reports(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
     """Return the sum of the reports; examples of refused rows name their part."""
     refused: dict[str, Refusal] = {}
     for part in found:

@@ -6,6 +6,7 @@ import html.entities
 import json
 import logging
 import re
+import tomllib
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,13 +73,11 @@ _AROUND = 20
 _MOST_PROPERTIES = 200
 # A table with this many rows an item is in long form, or has rows that say the same.
 _ROWS_PER_ITEM = 1.5
-_PROPERTIES = (
-    "property", "attribute", "feature", "key", "field", "predicate", "relation", "facet",
-    "property_name", "attribute_name", "feature_name", "variable", "prop", "attr",
-)  # fmt: skip
-_VALUES = (
-    "value", "val", "object", "property_value", "attribute_value", "feature_value", "content",
-)  # fmt: skip
+COLUMN_NAMES: dict[str, list[str]] = tomllib.loads(
+    Path(__file__).with_name("column_names.toml").read_text(encoding="utf-8")
+)
+_PROPERTIES = COLUMN_NAMES["properties"]
+_VALUES = COLUMN_NAMES["values"]
 # Between the words of bookTitle, ImageURL and ratings5.
 _BETWEEN = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
 
@@ -161,7 +160,7 @@ def shown(cell: object) -> str:
     return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"
 
 
-def few(ids: pl.Series) -> str:
+def first_ids(ids: pl.Series) -> str:
     """Return the first distinct ids, for an error message."""
     return ", ".join(map(repr, ids.unique(maintain_order=True).head(EXAMPLES).to_list()))
 
@@ -1093,17 +1092,17 @@ def check_wide(table: Table, item: str) -> None:
         return
     per_item = pl.all().exclude(item).n_unique()
     varied = frame.drop_nulls(item).group_by(item).agg(per_item).drop(item)
-    several = [c for c in varied.columns if (varied[c] > 1).any()]
-    texts = [c for c in several if frame[c].dtype == pl.String]
+    varying = [c for c in varied.columns if (varied[c] > 1).any()]
+    texts = [c for c in varying if frame[c].dtype == pl.String]
     few = [c for c in texts if frame[c].n_unique() <= min(50, frame.height / 10)]
     if len(few) == 1 and len(frame.columns) == 3:
         value = next(c for c in frame.columns if c not in (item, few[0]))
         long: tuple[str, ...] = (item, few[0], value)
     else:
-        long = (item, (texts or several)[0])
+        long = (item, (texts or varying)[0])
     raise TableError(
         f"The {frame.height:,} rows of {table.name} describe {_ids(frame, item):,} items, and rows "
-        f"of one item differ in {', '.join(several)}. Items need one row each. If this is "
+        f"of one item differ in {', '.join(varying)}. Items need one row each. If this is "
         f"long form, a row for each value, name its columns: long={long!r} "
         f"(--long {','.join(long)})."
     )

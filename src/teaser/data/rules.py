@@ -4,6 +4,8 @@ import hashlib
 import html
 import math
 import sys
+import tomllib
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from itertools import pairwise
@@ -14,7 +16,7 @@ import numpy as np
 import polars as pl
 import tomlkit
 from numpy.typing import NDArray
-from tomlkit.items import AoT, Table
+from tomlkit.items import AoT, InlineTable, Table
 
 from teaser.errors import RuleError, closest, counted
 from teaser.files import read_settings
@@ -26,6 +28,14 @@ _MARK = "\n# Not edited: prepare writes this file anew until it is. "
 ROLES = ("title", "description", "picture", "link", "date")
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{M}\p{N}]+)*"
 _MARKUP = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
+# Why a column of free text is skipped; the rule file then offers a rule for it.
+FREE_TEXT = "it is free text, whose words are poor tags"
+STOP_WORDS: dict[str, set[str]] = {
+    language: set(words.split())
+    for language, words in tomllib.loads(
+        Path(__file__).with_name("stop_words.toml").read_text(encoding="utf-8")
+    ).items()
+}
 _MOVED = 0.2  # largest share of a bin that may change bins when its edge is rounded
 
 
@@ -41,6 +51,12 @@ class Rule:
         The name of the feature; the column's name unless given.
     min_items
         A tag of fewer items is left out, and counted.
+    drop
+        Values that become no tag.
+    rename
+        New names of values, by the name in the data.
+    merge
+        Values that become one tag, by the name of the tag.
     """
 
     kind: ClassVar[str] = ""
@@ -48,6 +64,9 @@ class Rule:
     column: str | tuple[str, ...]
     feature: str = field(default="", kw_only=True)
     min_items: int = field(default=1, kw_only=True)
+    drop: tuple[str, ...] = field(default=(), kw_only=True)
+    rename: Mapping[str, str] = field(default_factory=dict, kw_only=True, hash=False)
+    merge: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True, hash=False)
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -78,6 +97,33 @@ class Rule:
             raise self._error(
                 f"has a feature called {self.name!r}. Give it a feature name without equal signs."
             )
+        names = [fold_value(name) for name in self._edited_names()]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise self._error(f"names {twice!r} twice. Drop, rename or merge a value once.")
+
+    def edits(self) -> dict[str, str | None]:
+        """Return what values are called instead, by `fold_value`; None for those dropped."""
+        found: dict[str, str | None] = dict.fromkeys(map(fold_value, self.drop))
+        found |= {fold_value(old): new for old, new in self.rename.items()}
+        return found | {fold_value(old): new for new, each in self.merge.items() for old in each}
+
+    def check_edits(self, values: Iterable[str]) -> None:
+        """Raise `RuleError` if a value to drop, rename or merge is none of these values."""
+        names = self._edited_names()
+        if not names:
+            return
+        known = list(values)
+        folded = set(map(fold_value, known))
+        for name in names:
+            if fold_value(name) not in folded:
+                raise self._error(
+                    f"names the value {name!r}, which no item has.{closest(name, known)}"
+                )
+
+    def _edited_names(self) -> list[str]:
+        merged = (name for each in self.merge.values() for name in each)
+        return [*self.drop, *self.rename, *merged]
 
     def resolve(self, items: pl.DataFrame) -> Self:
         """Return the rule with what it learns from the table, so that new items are read alike."""
@@ -100,9 +146,14 @@ class Rule:
         out: dict[str, Any] = {"kind": self.kind}
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.default is MISSING or value != f.default:
-                out[f.name] = list(value) if isinstance(value, tuple) else value
+            is_empty = isinstance(value, Mapping) and not value
+            if not is_empty and (f.default is MISSING or value != f.default):
+                out[f.name] = _as_plain(value)
         return out
+
+    def to_toml(self) -> str:
+        """Return the rule as it stands in a file of rules."""
+        return tomlkit.dumps({"tags": [_as_toml(self.as_dict())]}).strip()
 
     def _error(self, problem: str) -> RuleError:
         return RuleError(f"The {self.kind} rule on {self.column!r} {problem}")
@@ -314,11 +365,46 @@ def _as_tuple(value: Any) -> Any:
     """Return lists and arrays as tuples of plain values; `check` refuses the rest."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if isinstance(value, Mapping):
+        return {name: _as_tuple(each) for name, each in value.items()}
     return tuple(value) if isinstance(value, list) else value
+
+
+def _as_plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _as_plain(each) for name, each in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _as_toml(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a rule, those that are tables on one line each."""
+    return {
+        name: _inline(value) if isinstance(value, Mapping) else value
+        for name, value in settings.items()
+    }
+
+
+def _inline(settings: Mapping[str, Any]) -> InlineTable:
+    table = tomlkit.inline_table()
+    table.update(settings)
+    return table
+
+
+def fold_value(name: str) -> str:
+    """Return a value as drop, rename and merge compare it: in any case, on one line."""
+    return " ".join(unicodedata.normalize("NFC", name).split()).casefold()
 
 
 def _is(value: Any, *kinds: type) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return _is(value, str) and bool(value.strip())
+
+
+def _are_texts(value: Any) -> bool:
+    return _is(value, tuple) and all(map(_is_text, value))
 
 
 def _is_count(value: Any) -> bool:
@@ -335,9 +421,19 @@ _WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "separator": ("a text that is not empty", lambda value: _is(value, str) and value != ""),
     "bins": ("a whole number", _is_count),
     "edges": ("finite numbers", lambda value: _is(value, tuple) and all(map(_is_number, value))),
-    "labels": (
-        "names",
-        lambda value: _is(value, tuple) and all(_is(v, str) and v.strip() for v in value),
+    "labels": ("names", _are_texts),
+    "drop": ("a list of values", _are_texts),
+    "rename": (
+        'a table of names, such as {old = "new"},',
+        lambda value: _is(value, dict) and _are_texts((*value, *value.values())),
+    ),
+    "merge": (
+        'a table of lists, such as {name = ["old", "older"]},',
+        lambda value: (
+            _is(value, dict)
+            and _are_texts(tuple(value))
+            and all(each and _are_texts(each) for each in value.values())
+        ),
     ),
     "unit": ("a word", lambda value: _is(value, str)),
     "prefix": ("a word", lambda value: _is(value, str)),
@@ -439,9 +535,10 @@ class Rules:
         if edited is not None:
             return edited
         header = f"# Which metadata columns become tags. Edit, and pass the file with {option}.\n"
-        known = {name: value for name, value in self.as_dict().items() if value}
+        plain = self.as_dict() | {"tags": [_as_toml(rule.as_dict()) for rule in self.tags]}
+        known = {name: value for name, value in plain.items() if value}
         skipped = "".join(
-            f"# {tomlkit.string(column).as_string()}: {why}\n"
+            f"# {tomlkit.string(column).as_string()}: {why}\n{_offer(column, why)}"
             for column, why in self.skipped.items()
         )
         return "\n".join(part for part in (header, tomlkit.dumps(known), skipped) if part)
@@ -477,6 +574,12 @@ class Rules:
         found = Rules.from_dict(document.unwrap())
         same = found.tags == self.tags and found.roles == self.roles
         return document.as_string() if same else None
+
+
+def _offer(column: str, why: str) -> str:
+    """Return the rule that takes a skipped column in, as comments, if it is free text."""
+    lines = Text(column).to_toml().splitlines() if why == FREE_TEXT else []
+    return "".join(f"# {line}\n" for line in lines)
 
 
 def is_unedited(path: str | Path) -> bool:
@@ -656,42 +759,3 @@ def bin_labels(edges: tuple[float, ...], unit: str) -> tuple[str, ...]:
         return ("any",)
     middle = [f"{low} to {high}" for low, high in zip(plain, with_unit[1:], strict=False)]
     return (f"under {with_unit[0]}", *middle, f"{with_unit[-1]} and over")
-
-
-# Words too common to say anything about an item.
-STOP_WORDS: dict[str, set[str]] = {
-    "english": set(
-        """a about above after again against all also although always am among an and another any
-        are as at away back be became because become been before being below between both but by
-        came can cannot come could did do does doing don done down during each either else even
-        ever every few first for from further get gets give go goes going good got had has have
-        having he her here hers herself him himself his how however i if in into is isn it its
-        itself just know last let like made make makes many may me might more most much must my
-        myself never new no nor not now of off often on once one only onto or other others our
-        ours ourselves out over own per put quite rather really s said same say see she should
-        since so some something still such t take than that the their theirs them themselves then
-        there these they thing things this those though through thus to together too two under
-        until up upon us use used using very via was way we well were what when where whether which
-        while who whom whose why will with within without would yes yet you your yours yourself
-        yourselves""".split()
-    ),
-    "dutch": set(
-        """aan af al alle alleen alles als altijd andere ben bij binnen daar dan dat de deze die dit
-        doen door dus een eens eigen elk elke en enkel er erg even gaan geen geweest haar had heb
-        hebben heeft heel hem het hier hij hoe hun iets ik in is ja je jij jou jouw jullie kan kon
-        kunnen maar maken me meer men met mij mijn moet moeten na naar net niet niets nog nu of om
-        omdat ons onze ook op over samen te tegen ten ter toch toen tot tussen u uit uw van veel
-        voor vooral waar wanneer want waren was wat we weer wel welke werd wie wij wil worden wordt
-        zal ze zeer zelf zich zij zijn zo zoals zonder zou""".split()
-    ),
-    "french": set(
-        """à afin ai ainsi alors après au aucun aujourd aussi autre autres aux avant avec avoir car
-        ce cela celle celui ces cet cette ceux chaque chez ci comme comment contre dans de
-        depuis des deux donc dont du elle elles en encore entre est et été être eu eux
-        fait faire fois il ils je jusqu la là le les leur leurs lors lui ma mais me même
-        mes moi moins mon ne ni nos notre nous on ont ou où par parce pas pendant peu peut
-        plus pour pourquoi puis quand que quel quelle qui sa sans se sera ses si son sont
-        sous sur ta te tes toi ton tous tout toute toutes très tu un une vers vos votre
-        vous y""".split()
-    ),
-}

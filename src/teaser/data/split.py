@@ -376,13 +376,13 @@ def split_time(
         _Window("n_test", "Test", point, np.inf, n_test, min_history),
         _Window("n_validation", "Validation", before, point, n_validation, min_history),
     )
-    (test, told), (validation, _) = (entries.window(window, generator) for window in windows)
+    (test, notes), (validation, _) = (entries.window(window, generator) for window in windows)
     return Split(
         training=entries.kept(entries.time < point),
         earlier=entries.kept(entries.time < before),
         test=test,
         validation=validation,
-        notes=(*told, *entries.notes),
+        notes=(*notes, *entries.notes),
     )
 
 

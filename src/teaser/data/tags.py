@@ -12,16 +12,13 @@ import polars as pl
 import scipy.sparse as sp
 
 from teaser.data.matrix import binary_matrix
-from teaser.data.reading import EXAMPLES
-from teaser.data.rules import Rule, Rules, Text, unreadable
+from teaser.data.reading import EXAMPLES, need_columns
+from teaser.data.rules import Rule, Rules, Text, fold_value, unreadable
 from teaser.errors import (
     ArtifactError,
-    MalformedTagError,
     ParameterError,
     RuleError,
-    TableError,
-    UnknownTagError,
-    closest,
+    UnknownNameError,
     closest_names,
     counted,
 )
@@ -36,8 +33,11 @@ _BIN = re.compile(rf"under {_NUMBER}|{_NUMBER} to {_NUMBER}|{_NUMBER} and over|\
 _HUMPS = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PREFIXED = re.compile(r"\w{1,2}-\w+")
 _ABBREVIATION = 4
+_NOT_A_TAG = "{name!r} is not a tag. Write it as feature=value."
 # Tags are near-equal if their carriers overlap by more than this (Jaccard).
 NEAR_EQUAL = 0.8
+# So are tags of the same name if at least this share of the rarer one's items carry both.
+SAME_NAME = 0.5
 NEARLY_ALL = 0.95
 _SHOWN = 5
 _BLOCK = 512
@@ -91,8 +91,27 @@ class Tag:
         """Parse `feature=value`; the value may contain further equal signs."""
         feature, _, value = (part.strip() for part in text.partition("="))
         if not feature or not value:
-            raise MalformedTagError(text)
+            raise UnknownNameError("tag", text, message=_NOT_A_TAG)
         return cls(feature, value)
+
+
+def name_key(value: str) -> str:
+    """Return a value without case, plural, punctuation and what stands before a colon.
+
+    Examples
+    --------
+    >>> name_key("Creatures: Zombies") == name_key("zombie")
+    True
+    """
+    words = re.findall(r"\w+", value.rpartition(": ")[2].casefold())
+    return " ".join(map(_stem, words)) or value.casefold()
+
+
+def _stem(word: str) -> str:
+    """Return a word without the ending of a plural; party, parties and partie have one stem."""
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return re.sub(r"(?:ie|y)$", "i", word) if len(word) > 3 else word
 
 
 def most_frequent(tags: Sequence[Tag], counts: Sequence[int], n: int = 3) -> dict[str, list[str]]:
@@ -145,7 +164,7 @@ def _column_words(name: str) -> str:
 
 
 def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
-    """Return the position of a `Tag`, `feature=value` or bare name, or raise `UnknownTagError`.
+    """Return the position of a `Tag`, `feature=value` or bare name, or raise `UnknownNameError`.
 
     A bare name is that of a feature with one tag, or the value of one tag; see `find_bare`.
     """
@@ -157,13 +176,13 @@ def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
         values = [known.value for known in index]
         near = closest_names(tag.strip(), values)
         written = [str(known) for known in index if known.value in near]
-        raise MalformedTagError(tag, written[:3])
+        raise UnknownNameError("tag", tag, written[:3], _NOT_A_TAG)
     wanted = Tag.parse(tag) if isinstance(tag, str) else tag
     try:
         return index[wanted]
     except (KeyError, TypeError):
         near = closest_names(str(wanted), map(str, index))
-        raise UnknownTagError(wanted, near) from None
+        raise UnknownNameError("tag", wanted, near) from None
 
 
 def find_bare(name: str, tags: Iterable[Tag]) -> Tag | None:
@@ -296,12 +315,14 @@ def build_tags(
     common: Counter[str] = Counter()
     absent: Counter[str] = Counter()
     for rule in resolved:
-        found = _pairs(items, rule)
+        found = _pairs(items, rule, checked=True)
         low, high = rule.bounds(items.height)
         counts = found.group_by("feature", "value").len()
         rare[rule.name] += counts.filter(pl.col("len") < low).height
         common[rule.name] += counts.filter(pl.col("len") > high).height
-        absent[rule.name] += len(set(rule.declared()) - set(counts["value"]))
+        edits = rule.edits()
+        declared = {value for value in rule.declared() if fold_value(value) not in edits}
+        absent[rule.name] += len(declared - set(counts["value"]))
         kept = counts.filter(pl.col("len").is_between(low, high))
         pairs.append(found.join(kept, on=["feature", "value"], how="semi"))
     every = _union(pairs)
@@ -337,8 +358,14 @@ def encode_tags(
     return _one_hot(every, tags, items.height), unknown
 
 
-def _pairs(items: pl.DataFrame, rule: Rule) -> pl.DataFrame:
-    """Return the distinct (row, feature, value) of one rule."""
+def _pairs(items: pl.DataFrame, rule: Rule, *, checked: bool = False) -> pl.DataFrame:
+    """Return the distinct (row, feature, value) of one rule.
+
+    Parameters
+    ----------
+    checked
+        Whether every value that the rule drops, renames or merges must be there.
+    """
     long = pl.DataFrame(
         {
             "row": np.arange(items.height, dtype=np.int64),
@@ -348,6 +375,13 @@ def _pairs(items: pl.DataFrame, rule: Rule) -> pl.DataFrame:
     # Normalise letters and whitespace: tags that look the same must be the same.
     one_line = pl.col("value").str.normalize("NFC").str.replace_all(r"[\s\p{Cc}]+", " ")
     long = long.with_columns(one_line.str.strip_chars())
+    edits = rule.edits()
+    if edits:
+        values = long["value"].drop_nulls().unique().sort().to_list()
+        if checked:
+            rule.check_edits(values)
+        new = {value: edits[fold_value(value)] for value in values if fold_value(value) in edits}
+        long = long.with_columns(pl.col("value").replace(new))
     long = long.filter(pl.col("value").is_not_null() & (pl.col("value") != ""))
     return long.select("row", pl.lit(rule.name).alias("feature"), "value").unique(
         maintain_order=True
@@ -375,12 +409,7 @@ def _one_hot(pairs: pl.DataFrame, tags: Sequence[Tag], n_items: int) -> sp.csr_a
 
 def _check_columns(items: pl.DataFrame, rules: Sequence[Rule]) -> None:
     for rule in rules:
-        for column in rule.columns:
-            if column not in items.columns:
-                raise TableError(
-                    f"The {rule.kind} rule needs column {column!r}, which the table does not have. "
-                    f"Found: {', '.join(items.columns)}.{closest(column, items.columns)}"
-                )
+        need_columns(items, rule.columns, f"the {rule.kind} rule")
 
 
 def _unreadable(

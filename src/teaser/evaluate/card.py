@@ -15,6 +15,7 @@ from teaser.data.tags import DISCOVERED
 from teaser.errors import counted
 from teaser.evaluate.check import Check, check_model
 from teaser.evaluate.choose import RECIPES
+from teaser.evaluate.truth import Truth
 from teaser.explain import PARTS
 from teaser.model.base import plain_parameters
 from teaser.model.extensions.remainder import without_neighbours
@@ -62,6 +63,7 @@ def card(
         "Recipe": _recipe(model.recipe_),
         "Accuracy": _accuracy(model.recipe_),
         "Parts of scores": _parts(model.recipe_, found),
+        "Truth": _truth(model.recipe_, found),
         "Hyper-parameters": _hyper_parameters(model),
         "Limits": _limits(model, found),
         "How to use it": _use(folder),
@@ -156,11 +158,9 @@ def _recipe(recipe: Recipe | None) -> Iterator[str]:
     yield f"**{recipe.chosen}**. {_text(recipe.why)}"
     measured = [trial for trial in recipe.table() if trial.ndcg is not None]
     if measured:
-        shown = [part for part in PARTS if any(t.parts.get(part, 0) >= 0.005 for t in measured)]
         yield ""
         yield from _table(
-            ("recipe", "nDCG@100", f"of {recipe.yardstick}", *shown, "seconds"),
-            [_trial_row(trial, shown, recipe.chosen) for trial in measured],
+            ("recipe", *recipe.columns()), [_trial_row(trial, recipe) for trial in measured]
         )
         n = sum(trial.ndcg is not None for trial in recipe.tried)
         yield ""
@@ -174,11 +174,9 @@ def _recipe(recipe: Recipe | None) -> Iterator[str]:
         yield from _bullets(left)
 
 
-def _trial_row(trial: Trial, shown: Sequence[str], chosen: str) -> list[str]:
-    name = f"**{trial.name}**" if trial.name == chosen else trial.name
-    share = "" if trial.share is None else percent(trial.share)
-    parts = [percent(trial.parts[part]) if part in trial.parts else "" for part in shown]
-    return [name, _reached(trial), share, *parts, f"{trial.seconds:.1f}"]
+def _trial_row(trial: Trial, recipe: Recipe) -> list[str]:
+    name = f"**{trial.name}**" if trial.name == recipe.chosen else trial.name
+    return [name, _reached(trial), *recipe.cells(trial)[1:]]
 
 
 def _reached(trial: Trial) -> str:
@@ -230,6 +228,17 @@ def _parts(recipe: Recipe | None, found: Check | None) -> Iterator[str]:
     yield from _table(("part", "share"), shown)
 
 
+def _truth(recipe: Recipe | None, found: Check | None) -> Iterator[str]:
+    """Yield whether what is said of held-out users is true: of the check, else of the trial."""
+    trial = None if recipe is None else recipe.best(recipe.chosen)
+    if found is not None and found.truth is not None:
+        yield from _bullets(found.truth.lines())
+    elif trial is not None and trial.truth:
+        yield from _bullets(Truth.from_dict(trial.truth).lines())
+    else:
+        yield "Not measured: too few users were held out."
+
+
 def _hyper_parameters(model: Teaser) -> Iterator[str]:
     """Yield parameters with their defaults, and how the solver ended."""
     own, default = (plain_parameters(m.parameters()) for m in (model, Teaser()))
@@ -273,7 +282,8 @@ def _limits(model: Teaser, found: Check | None) -> Iterator[str]:
         return
     yield "What `teaser check` found:"
     yield ""
-    for line in found.lines():
+    told = () if found.truth is None else found.truth.lines()  # in a section of its own
+    for line in (line for line in found.lines() if line not in told):
         yield f"  {_text(line.strip())}" if line.startswith(" ") else f"- {_text(line)}"
 
 

@@ -1,27 +1,37 @@
 """What an owner should know of a model's reasons before showing them to people."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
-from teaser.data.split import as_generator
-from teaser.data.tags import DISCOVERED, NEARLY_ALL, near_equal_tags
+from teaser.data.split import Fold, Split, as_generator, split
+from teaser.data.tags import NEARLY_ALL, near_equal_tags
 from teaser.errors import ParameterError
-from teaser.explain import MIN_SHARE, Reason, main_reasons
-from teaser.model.recipe import percent
+from teaser.evaluate.advice import (
+    Advice,
+    advise_columns,
+    advise_values,
+    find_repeats,
+    without_features,
+)
+from teaser.evaluate.protocol import evaluate
+from teaser.evaluate.truth import Truth, fold_truth
+from teaser.model.impact import ListShares
+from teaser.model.reason_table import ReasonTable
+from teaser.model.recipe import percent, ratio
 from teaser.model.scores import top_k_rows
 from teaser.model.solve import coarse_tol
 from teaser.model.tables import sample_users
 from teaser.model.teaser import Teaser
 from teaser.notebook import draw_check
-from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
 
@@ -30,6 +40,12 @@ SHOWN = 20
 PEOPLE = 300
 # A feature below this share of the personal part says next to nothing.
 SILENT = 0.01
+# With fewer people who have enough interactions, nothing is measured on held-out people.
+LEAST_PEOPLE, FEWEST = 40, 5
+# People whose repeated choices are counted, and columns that are refitted without, at most.
+MANY_PEOPLE, COLUMNS = 2000, 3
+# A larger loss of accuracy is worth a word.
+WORTH = 0.02
 # Above these shares, and below these measures of stability, there is advice.
 MOSTLY_GENERAL = 0.5
 MANY = 0.05
@@ -73,7 +89,7 @@ class Check:
     first_reasons
         How often the first reason is of each feature, of a viewed item, or there is none.
     features
-        The share of each feature in what tags and viewed items say.
+        The mean share of each declared feature in the scores of the top-20.
     silent
         Features with hardly any share.
     common_tags, lonely_tags
@@ -86,6 +102,14 @@ class Check:
         The share of the catalogue with no tag and no neighbour.
     stability
         How alike the models of two halves of the people are; None where it was not measured.
+    truth
+        Whether what is said is true, of people that a twin of the model was fitted without; None
+        with too few people, or with interactions in partitions.
+    repeats
+        By declared feature, how often people choose again what stands out in their history, over
+        the average person's rate; about 1 for values that say nothing of tastes.
+    advice
+        Columns and values that do harm, and what to change.
     """
 
     n_users: int
@@ -99,6 +123,9 @@ class Check:
     without_reasons: float
     bare_items: float
     stability: Stability | None = None
+    truth: Truth | None = None
+    repeats: Mapping[str, float] = field(default_factory=dict)
+    advice: tuple[Advice, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, with the lines."""
@@ -106,7 +133,15 @@ class Check:
 
     def lines(self) -> list[str]:
         """Return what was found as sentences, each with its advice where there is any."""
-        return [*self._list_lines(), *self._tag_lines(), *self._stability_lines()]
+        told = [] if self.truth is None else self.truth.lines()
+        advice = [line for each in self.advice for line in each.lines()]
+        return [
+            *self._list_lines(),
+            *self._tag_lines(),
+            *told,
+            *self._stability_lines(),
+            *(advice or ["No column and no value was found to do harm."]),
+        ]
 
     def _repr_html_(self) -> str:
         return draw_check(self.parts, lines=self.lines(), n_users=self.n_users, top=SHOWN)
@@ -129,19 +164,21 @@ class Check:
             yield "  Add a column that all items have, or fit with discovered tags."
 
     def _tag_lines(self) -> Iterator[str]:
+        named = [
+            f"{name} {percent(share)}, {ratio(self.repeats[name])}"
+            for name, share in self.features.items()
+            if name in self.repeats
+        ]
+        if named:
+            yield (
+                "Features, their share of scores, and how often people choose again what stands "
+                f"out in their history, against others: {'; '.join(named)}."
+            )
         if self.silent:
             yield f"Features that say next to nothing: {_few(self.silent)}."
-            yield "  Leave these columns out, or cut their values so that they tell items apart."
-        if self.common_tags:
-            yield f"Tags on nearly all items: {_few(self.common_tags)}."
-            yield "  They tell hardly any items apart: leave such values out."
         if self.near_equal:
             pairs = tuple(f"{a} and {b}" for a, b in self.near_equal)
-            yield f"Tags on nearly the same items: {_few(pairs)}."
-            yield "  They are shown as one reason. If both mean the same, leave one out."
-        if self.lonely_tags:
-            yield f"Tags on one item: {_few(self.lonely_tags)}."
-            yield "  Nothing can be learned from other items: raise min_items."
+            yield f"Tags on nearly the same items, told as one: {_few(pairs)}."
 
     def _stability_lines(self) -> Iterator[str]:
         found = self.stability
@@ -191,26 +228,82 @@ def check_model(
     generator = as_generator(rng)
     rows, about = _sample(dataset, generator)
     rows.resize((rows.shape[0], len(model.items_)))
-    lists = _lists(model, rows, about)
-    first, features, without = _read_lists(model, rows, about, lists)
-    own = {tag.feature for tag in model.tag_table_.learned_tags} - {POPULARITY.feature}
-    silent = tuple(
-        f
-        for f in dict.fromkeys(t.feature for t in model.tags_)
-        if f in own and f != DISCOVERED and features.get(f, 0.0) < SILENT
-    )
     known = about if model.user_tags_ else None
+    lists = _lists(model, rows, known)
+    shares = model.list_shares(rows, lists, shown=SHOWN, about=known)
+    first = _first_reasons(model, rows, known, lists)
+    personal = 1 - shares.parts["general"] - shares.parts["popularity"]
+    silent = (name for name, share in shares.features.items() if share < SILENT * personal)
+    facts = _tag_facts(model)
+    truth, repeats, advice = _measure(model, dataset, shares, generator)
     return Check(
         n_users=rows.shape[0],
-        parts=model.list_shares(rows, lists, shown=SHOWN, about=known),
+        parts=shares.parts,
         first_reasons=first,
-        features=features,
-        silent=silent,
-        without_reasons=without,
+        features=_ordered(shares.features),
+        silent=tuple(silent),
+        without_reasons=first.get(_NONE, 0.0),
         bare_items=_bare_share(model),
         stability=_stability(model, dataset, rows, about, generator) if stability else None,
-        **_tag_facts(model),
+        truth=truth,
+        repeats=repeats,
+        advice=advice,
+        **facts,
     )
+
+
+def _measure(
+    model: Teaser, dataset: Dataset, shares: ListShares, rng: np.random.Generator
+) -> tuple[Truth | None, dict[str, float], tuple[Advice, ...]]:
+    """Return `truth`, `repeats` and `advice` of a check."""
+    rules = dataset.rules
+    X = dataset.X
+    able = 0 if isinstance(X, Interactions) else int((np.diff(X.indptr) >= FEWEST).sum())
+    if able < LEAST_PEOPLE:
+        return None, {}, tuple(advise_values(model, rules, {}, ()))
+    options = {"n_test": 0, "min_interactions": FEWEST}
+    many = split(
+        dataset, n_validation=min(MANY_PEOPLE, able - able // 10), **options, rng=rng
+    ).validation
+    width = len(model.items_)
+    features, values = find_repeats(model, _wide(many.history, width), _wide(many.held_out, width))
+    parts = split(dataset, n_validation=min(PEOPLE, able // 4), **options, rng=rng)
+    twin = _fit_part(model, parts.training)
+    found = fold_truth(twin, parts.validation)
+    personal = 1 - shares.parts["general"] - shares.parts["popularity"]
+    own = {name: share / personal for name, share in shares.features.items() if personal > 0}
+    columns = list(advise_columns(rules, own, features))[:COLUMNS]
+    told = [
+        replace(each, why=f"{each.why} {_without(model, twin, parts, each.feature)}")
+        for each in columns
+    ]
+    gone = [each.feature for each in told]
+    ratios = {name: each.ratio for name, each in features.items()}
+    return found, ratios, (*told, *advise_values(model, rules, values, gone))
+
+
+def _wide(rows: sp.csr_array, width: int) -> sp.csr_array:
+    """Return rows with as many columns as a model has items, some of which are newer."""
+    wide = rows.copy()
+    wide.resize((rows.shape[0], width))
+    return wide
+
+
+def _without(model: Teaser, twin: Teaser, parts: Split, feature: str) -> str:
+    """Return how accurate a model without a feature is, as a sentence."""
+    less = without_features(parts.training, [feature])
+    if less.n_tags == 0 and model.groups_ is None:
+        return "There is no other column: fit with discovered tags."
+    other = _fit_part(model, less)
+    now, then = (_ndcg(each, parts.validation) for each in (twin, other))
+    text = f"Without it nDCG@100 is {then:.3f}, with it {now:.3f}"
+    return (
+        f"{text}." if then >= (1 - WORTH) * now else f"{text}; discovered tags can make up for it."
+    )
+
+
+def _ndcg(model: Teaser, fold: Fold) -> float:
+    return float(evaluate(model, fold, metrics=["ndcg@100"]).summary()["ndcg@100"].mean)
 
 
 def _sample(dataset: Dataset, rng: np.random.Generator) -> tuple[sp.csr_array, sp.csr_array | None]:
@@ -229,42 +322,34 @@ def _sample(dataset: Dataset, rng: np.random.Generator) -> tuple[sp.csr_array, s
 
 def _lists(model: Teaser, rows: sp.csr_array, about: sp.csr_array | None) -> Array:
     """Return the top-20 of each person, without the history (people x 20)."""
-    known = about if model.user_tags_ else None
-    scores = model.score_batch(rows, about=known)
+    scores = model.score_batch(rows, about=about)
     return top_k_rows(scores, SHOWN, exclude=rows, tie=model.popularity_)
 
 
-def _read_lists(
-    model: Teaser, rows: sp.csr_array, about: sp.csr_array | None, lists: Array
-) -> tuple[dict[str, float], dict[str, float], float]:
-    """Return how often each feature is the first reason, feature shares, entries without."""
-    first: Counter[str] = Counter()
-    sizes: defaultdict[str, float] = defaultdict(float)
-    known = about if model.user_tags_ else None
-    states = model.user_states(model.check_histories(rows), about=known)
-    for state, places in zip(states, lists.tolist(), strict=True):
-        for place in places:
-            if place < 0:
-                break
-            parts = model.contributions(place, state)
-            shown = main_reasons(parts.reasons(min_share=MIN_SHARE))
-            first[_feature(shown[0]) if shown else _NONE] += 1
-            for position, part in zip(parts.positions.tolist(), parts.parts, strict=True):
-                sizes[parts.tags[position].feature] += abs(float(part))
-            if parts.viewed is not None:
-                sizes[_VIEWED] += float(np.abs(parts.viewed.parts).sum())
-    sizes.pop(POPULARITY.feature, None)
-    return _shares(first), _shares(sizes), first[_NONE] / max(1, first.total())
-
-
-def _feature(reason: Any) -> str:
-    return reason.tag.feature if isinstance(reason, Reason) else _VIEWED
+def _first_reasons(model: Teaser, rows: sp.csr_array, about: Any, lists: Array) -> dict[str, float]:
+    """Return how often the first reason is of each feature, a viewed item, or there is none."""
+    states = model.user_states(model.check_histories(rows), about=about)
+    table = ReasonTable(model.item_table_, model.tag_table_, model.remainder_, None)
+    scores = np.zeros(int((lists >= 0).sum()))  # not among the columns that are read
+    reasons = table.columns(states, lists, scores, model.leaning_states(states))["reasons"]
+    first = reasons.list.first().struct.unnest()
+    named = first.select(
+        pl.when(pl.col("kind").is_null())
+        .then(pl.lit(_NONE))
+        .when(pl.col("kind") == "tag")
+        .then("feature")
+        .otherwise(pl.lit(_VIEWED))
+    )
+    return _shares(Counter(named.to_series().to_list()))
 
 
 def _shares(counts: Mapping[str, float]) -> dict[str, float]:
     total = sum(counts.values())
-    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return {name: count / total for name, count in ordered} if total else {}
+    return _ordered({name: count / total for name, count in counts.items()}) if total else {}
+
+
+def _ordered(shares: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(shares.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _tag_facts(model: Teaser) -> dict[str, Any]:
@@ -305,13 +390,13 @@ def _stability(
         return None
     drawn = rng.permutation(dataset.n_users)
     middle = dataset.n_users // 2
-    halves = [_fit_half(model, dataset.at(np.sort(d))) for d in (drawn[:middle], drawn[middle:])]
+    halves = [_fit_part(model, dataset.at(np.sort(d))) for d in (drawn[:middle], drawn[middle:])]
     rows = rows[:, : dataset.n_items]
     profiles, lists = [], []
     for half in halves:
         known = about if half.user_tags_ else None
         profiles.append(half.affinity_batch(rows, about=known)[:, : half.tag_table_.n_personal])
-        lists.append(_lists(half, rows, about))
+        lists.append(_lists(half, rows, known))
     n_shown = max(1, min(SHOWN, dataset.n_items))
     return Stability(
         _mean_correlation(*profiles),
@@ -320,14 +405,14 @@ def _stability(
     )
 
 
-def _fit_half(model: Teaser, half: Dataset) -> Teaser:
-    """Return the same model fitted to some of the people, with the groups of the whole."""
+def _fit_part(model: Teaser, part: Dataset) -> Teaser:
+    """Return the same model fitted to a part of the data, with the groups of the whole."""
     coarse = {"tol": coarse_tol(model.tol, model.solver), "gram": "auto"}
     found, groups = Teaser(**{**model.parameters(), **coarse}), model.groups_
     if groups is None:
-        return found.fit(half)
-    S = sp.csr_array(sp.hstack([half.S, groups.members.astype(np.float32)], format="csr"))
-    return found.fit(half, discovered=(replace(half, S=S, tags=(*half.tags, *groups.tags)), groups))
+        return found.fit(part)
+    S = sp.csr_array(sp.hstack([part.S, groups.members.astype(np.float32)], format="csr"))
+    return found.fit(part, discovered=(replace(part, S=S, tags=(*part.tags, *groups.tags)), groups))
 
 
 def _mean_correlation(a: Array, b: Array) -> float:

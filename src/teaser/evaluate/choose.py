@@ -23,6 +23,7 @@ from teaser.errors import (
     closest,
 )
 from teaser.evaluate.protocol import evaluate
+from teaser.evaluate.truth import fold_truth
 from teaser.model.base import Model, plain_parameters
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.neighbour_ease import NeighbourEASE
@@ -31,7 +32,7 @@ from teaser.model.extensions.discovered import DiscoveredTags
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.extensions.weights import Weights
-from teaser.model.recipe import Recipe, Trial, best_trial, percent
+from teaser.model.recipe import Recipe, Trial, best_trial, percent, ratio
 from teaser.model.shared_fit import SharedFits
 from teaser.model.solve import coarse_tol, share_solved
 from teaser.model.tables import check_tagged
@@ -43,7 +44,7 @@ log = logging.getLogger("teaser")
 METRIC = "ndcg@100"
 # General appeal says what popularity would: its own column is held back.
 _WEIGHTS = Weights(popularity_scale=0.5)
-# What each recipe has beyond the paper's model, the most readable first.
+# What each recipe has beyond the paper's model, the simplest first.
 RECIPES: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
     "weighted": {"weights": _WEIGHTS},
@@ -78,6 +79,8 @@ FEW_DEFAULT = "discovered"
 PARTITIONS_DEFAULT = ("discovered", "weighted", "paper")
 # The shares of parts are measured on so many held-out users.
 PARTS_USERS = 200
+# What is said is measured on so many of them.
+TRUTH_USERS = 300
 # Above so many items, EASE on neighbours is the yardstick: EASE inverts an items x items array.
 EASE_ITEMS = 10_000
 
@@ -186,12 +189,16 @@ def is_worth_trying(parameters: Mapping[str, Any], tried: Iterable[Trial]) -> bo
 
 
 def choose(trials: Iterable[Trial]) -> Trial:
-    """Return the best trial of the most readable recipe within 2 % of the best of all."""
+    """Return the most readable of the best trials of each recipe that are within 2 % of the best.
+
+    Readable is what `Truth.readability` says, to two digits. Of equals the simpler recipe is taken.
+    """
     measured = [t for t in trials if t.name in RECIPES and t.ndcg is not None]
     best = max(t.ndcg or 0.0 for t in measured)
     near = [t for t in measured if (t.ndcg or 0.0) >= (1 - TOLERANCE) * best]
-    first = min(near, key=lambda t: list(RECIPES).index(t.name))
-    return max((t for t in near if t.name == first.name), key=lambda t: t.ndcg or 0.0)
+    names = [name for name in RECIPES if any(t.name == name for t in near)]
+    own = [max((t for t in near if t.name == n), key=lambda t: t.ndcg or 0.0) for n in names]
+    return max(own, key=lambda t: float(f"{t.readability:.2g}"))
 
 
 def explain_choice(recipe: Recipe) -> str:
@@ -219,6 +226,13 @@ def explain_choice(recipe: Recipe) -> str:
         before = trial.share
     measured = {t.name for t in recipe.tried if t.name in RECIPES and t.ndcg is not None}
     last = f"{recipe.chosen} is the most readable within {percent(TOLERANCE)} of the best"
+    trial = recipe.best(recipe.chosen)
+    if trial is not None and trial.truth.get("known") is not None:
+        last += (
+            f": {percent(trial.truth['with_reason'])} of the entries have a reason, "
+            f"{percent(trial.truth['agreement'])} of what is known agrees with the own history, "
+            f"and is chosen {ratio(trial.truth['known'])} as often as by others"
+        )
     if len(measured) == 1:
         last = f"{recipe.chosen} is the only recipe that was tried"
     sentences = [text for text in ("; ".join(parts), last) if text]
@@ -416,6 +430,7 @@ class _Trials:
                 before = [trial for trial in self.trials if trial.name == name]
                 if not varied or is_worth_trying(parameters, before):
                     self._try_recipe(shared, name, parameters, highest)
+            self._measure_truth(name)
         self.trials += [Trial(name, reason=why) for name, why in self.plan.left_out.items()]
         shared.clear()
         if not any(t.name in RECIPES and t.ndcg is not None for t in self.trials):
@@ -437,9 +452,7 @@ class _Trials:
         self._measure("Popularity", lambda: Popularity().fit(training))
         l2 = max(5 * float(training.item_counts.mean()), 50.0)
         is_large = self.plan.dataset.n_items > EASE_ITEMS
-        yardstick: Model = (
-            NeighbourEASE(dtype=dtype) if is_large else EASE(l2_weights=l2, dtype=dtype)
-        )
+        yardstick: Model = NeighbourEASE(dtype=dtype) if is_large else EASE(l2=l2, dtype=dtype)
         name = type(yardstick).__name__
         self._measure(name, lambda: shared.fit(yardstick))
         highest = self.trials[-1].ndcg
@@ -465,6 +478,17 @@ class _Trials:
             same = best_trial(t for t in self.trials if t.name == trial.name)
             if (trial.ndcg or 0.0) < limit or trial is not same:
                 del self.models[place]
+
+    def _measure_truth(self, name: str) -> None:
+        """Measure whether what the best trial of a recipe says is true, if it may be chosen."""
+        place = next((p for p in self.models if self.trials[p].name == name), None)
+        if place is None:
+            return
+        began = time.perf_counter()
+        found = fold_truth(self.models[place], self.parts.validation, most=TRUTH_USERS)
+        trial = self.trials[place]
+        seconds = trial.seconds + time.perf_counter() - began
+        self.trials[place] = replace(trial, truth=found.as_dict(), seconds=seconds)
 
     def _measure(
         self, name: str, make: Callable[[], Model], shown: Mapping[str, Any] | None = None
@@ -512,7 +536,8 @@ def _evaluate(name: str, model: Model, parts: Split, shown: Mapping[str, Any]) -
         some = slice(0, PARTS_USERS)
         known = fold.user_features if model.user_tags_ else None
         about = None if known is None else known[some]
-        shares = model.list_shares(fold.history[some], found.lists[some], about=about)
+        listed = model.list_shares(fold.history[some], found.lists[some], about=about)
+        shares = dict(listed.parts)
     reached = found.summary()[METRIC]
     error = float(reached.error) if math.isfinite(reached.error) else None
     return Trial(name, shown, float(reached.mean), None, shares, error=error)

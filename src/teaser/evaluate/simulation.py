@@ -140,7 +140,7 @@ def simulate(
 
 def tag_weights(model: TaggedModel, fold: Fold, among: str = "all") -> sp.csr_array:
     """Return how many held-out items of each user carry each declared or discovered tag."""
-    return _counts(fold.held_out, model, among)
+    return count_tags(fold.held_out, model, among)
 
 
 def has_tags(model: TaggedModel, among: str) -> bool:
@@ -160,7 +160,7 @@ def unwanted_weights(
     lists
         Positions of the items that each user sees (users x k).
     """
-    seen = _counts(as_rows(lists, len(model.items_)), model, among)
+    seen = count_tags(as_rows(lists, len(model.items_)), model, among)
     wanted = held_out.copy()
     wanted.data[:] = 1
     # Counts of wanted tags cancel exactly, as whole numbers do in float64.
@@ -219,7 +219,7 @@ def average(rounds: Sequence[Evaluation]) -> Evaluation:
     )
 
 
-def _counts(rows: sp.csr_array, model: TaggedModel, among: str) -> sp.csr_array:
+def count_tags(rows: sp.csr_array, model: TaggedModel, among: str = "all") -> sp.csr_array:
     """Return how many items of each row carry each tag (rows x tags).
 
     Columns other than declared and discovered tags, or those of one kind, count nothing.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
 from teaser.errors import SolverError
-from teaser.model.gram import DenseGram, Gram, as_array
+from teaser.model.gram import Gram, as_array
 
 Array = NDArray[Any]
 
@@ -32,7 +32,7 @@ def invert_gram(gram: Gram, ridge: float | Array, *, overwrite: bool = False) ->
     """
     g = gram.diagonal()
     if isinstance(g, np.ndarray):
-        A = gram.G if overwrite and isinstance(gram, DenseGram) else as_array(gram)
+        A = as_array(gram, overwrite=overwrite)
         A.flat[:: len(A) + 1] += np.asarray(ridge, dtype=A.dtype)
         return invert(A)
     # CuPy has no inverse from a Cholesky factor; that of LU is symmetric but for rounding.

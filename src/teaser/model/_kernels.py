@@ -8,13 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
 # Cosines are compared to six decimals, so that rounding does not decide between equal ones.
 _UNITS = 1e6
+# How many rows ahead the memory is asked for one, and how many cache lines of it.
+_AHEAD, _LINES = 16, 4
 
 
 def compiled(function: Callable[..., Any], *, reorder: bool = False) -> Callable[..., Any]:
@@ -32,12 +36,41 @@ def compiled(function: Callable[..., Any], *, reorder: bool = False) -> Callable
         return njit(nogil=True, fastmath=fastmath)(function)
 
 
+def _prefetch(_: Any, array: Any, row: Any) -> Any:
+    """Ask the memory for the first cache lines of a row; results do not depend on it.
+
+    Products of sparse with dense matrices read rows in no order: without it they take half as
+    long again at the size of ML-20M.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0])
+        byte, number, place = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), number, number, number])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte.as_pointer()], kind)
+        start = builder.mul(arguments[1], builder.extract_value(data.strides, 0))
+        first = builder.gep(builder.bitcast(data.data, byte.as_pointer()), [start])
+        # To read, to keep in all caches, data.
+        how = [ir.Constant(number, value) for value in (0, 3, 1)]
+        for line in range(_LINES):
+            builder.call(ask, [builder.gep(first, [ir.Constant(place, 64 * line)]), *how])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+prefetch: Callable[..., None] = intrinsic(_prefetch)
+
+
 def _add_rows(indptr: Array, indices: Array, values: Array, block: Array, out: Array) -> None:
     """Add a sparse matrix times a dense block to `out`."""
     for r in range(indptr.size - 1):
         at, last = indptr[r], indptr[r + 1]
         # Four rows a turn, so that the sum is read and written once for all of them.
         while at + 4 <= last:
+            if at + _AHEAD + 4 <= indices.size:
+                for k in range(at + _AHEAD, at + _AHEAD + 4):
+                    prefetch(block, np.intp(indices[k]))
             a, b, c, d = indices[at], indices[at + 1], indices[at + 2], indices[at + 3]
             v, w, x, y = values[at], values[at + 1], values[at + 2], values[at + 3]
             for k in range(block.shape[1]):

@@ -25,7 +25,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.interactions import with_disliked
 from teaser.data.matrix import Ids
 from teaser.data.partitions import Interactions
-from teaser.errors import ParameterError, ResourceError, UnknownUserError, closest_names, counted
+from teaser.errors import ParameterError, ResourceError, counted
 from teaser.files import available_memory, say_bytes
 from teaser.model._arrays import n_cores
 from teaser.model.filters import Filters, ResolvedFilters, check_names, known_history
@@ -34,7 +34,7 @@ from teaser.model.tables import History, ItemTable
 from teaser.parameters import check_count, check_k
 from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.progress import progress_bar
-from teaser.recommend import reason_type
+from teaser.recommend import match_of, reason_type
 
 Array = NDArray[Any]
 
@@ -133,10 +133,9 @@ class DatasetPeople(People):
         return np.array([place for _, place in found if place is not None], dtype=np.int64)
 
     def _leave_out(self, missing: Sequence[int | str], users: Ids) -> None:
-        """Count users that the data set does not have, or raise `UnknownUserError`."""
+        """Count users that the data set does not have, or raise `UnknownNameError`."""
         if missing and not self.placed.ignores:
-            near = closest_names(str(missing[0]), map(str, users))
-            raise UnknownUserError(missing[0], near, self.dataset.n_users, next(iter(users), None))
+            raise users.unknown("user", missing[0])
         self.ignored += len(missing)
 
     def _facts(self) -> sp.csr_array | None:
@@ -682,12 +681,11 @@ def list_columns(items: ItemTable, best: Best) -> tuple[Array, dict[str, pl.Seri
     user, rank = np.nonzero(best.places >= 0)
     item = best.places[user, rank]
     score, most = best.scores[user, rank], best.highest[user]
-    match = np.divide(np.maximum(score, 0.0), most, out=np.zeros(len(score)), where=most > 0)
     return user, {
         "rank": pl.Series(rank + 1, dtype=pl.Int64),
         "item_id": items.metadata.to_series(0).gather(pl.Series(item, dtype=pl.Int64)),
         "score": pl.Series(score, dtype=pl.Float64),
-        "match": pl.Series(match, dtype=pl.Float64),
+        "match": pl.Series(match_of(score, most), dtype=pl.Float64),
     }
 
 
@@ -819,7 +817,7 @@ class AllLists:
             "match": pl.Float64,
         }
         if self.options.reasons:
-            numbers = {"general": pl.Float64, "boost": pl.Float64}
+            numbers = dict.fromkeys(("general", "boost", "other"), pl.Float64)
             schema |= {**numbers, "reasons": reason_type(ids)}
         return pl.DataFrame(schema=schema)
 

@@ -34,19 +34,20 @@ def build_gram(
     size: FitSize,
     *,
     content: sp.csr_array | None = None,
-    content_weight: float = 0.0,
     device: str = "cpu",
     user_power: float = 0.0,
     n_items: int | None = None,
 ) -> Gram:
-    """Return X' dM(w) X as an operator, with `content_weight` times content content' added to it.
+    """Return X' dM(w) X as an operator, with content added to it.
 
     Parameters
     ----------
     gram
         How to hold it, or an array or operator that is used as it is.
+    content
+        Terms of the items (items x terms), as `content_rows` returns them: see `ContentGram`.
     user_power, n_items
-        Of the weights w of users: see `weigh_users`.
+        Of the weights w of users: see `weigh_users`. The first `n_items` columns are items.
     """
     operator: Gram
     dtype = size.dtype
@@ -74,9 +75,7 @@ def build_gram(
         operator = DenseGram(_precomputed(gram, dtype))
     if operator.n_items != X.shape[1]:
         raise ParameterError(f"The Gram is of {operator.n_items:,} items and X of {X.shape[1]:,}.")
-    if content is not None and content_weight > 0:
-        operator = ContentGram(operator, content, content_weight)
-    return operator
+    return operator if content is None else ContentGram(operator, content, n_items=n_items)
 
 
 def check_dense_settings(gram: Any, dtype: Any) -> None:

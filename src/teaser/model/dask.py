@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from teaser._version import __version__
 from teaser.data.partitions import Interactions, Part, PartSize, Reader
-from teaser.errors import ClusterError, MissingPackageError, ParameterError, TeaserError
+from teaser.errors import MissingPackageError, ParameterError, ResourceError, TeaserError
 from teaser.model._arrays import Matrix
 from teaser.model.gram import DenseGram, SparseGram, as_array, sorted_rows, weigh_users
 from teaser.model.partitioned import column_blocks, mean_length
@@ -77,7 +77,7 @@ class Cluster:
 
         Raises
         ------
-        ClusterError
+        ResourceError
             If it does not answer, has no workers, or they are of another version.
         """
         distributed, timeout = _distributed(), _seconds(timeout)
@@ -85,7 +85,7 @@ class Cluster:
             _knock(address, timeout)
             client = distributed.Client(address, timeout=timeout, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise ClusterError(
+            raise ResourceError(
                 f"The scheduler at {address} did not answer within {timeout:g} s: "
                 f"{_first_line(error)}. Is it running, and is that its address?"
             ) from error
@@ -108,7 +108,7 @@ class Cluster:
                 silence_logs=logging.CRITICAL,
             )
         except RuntimeError as error:
-            raise ClusterError(
+            raise ResourceError(
                 f"A local cluster of {n_workers} could not be started: {_first_line(error)}. What "
                 "the processes said of it is above."
             ) from error
@@ -188,7 +188,7 @@ class Cluster:
         ------
         LostError
             If what it needs was lost with a worker; it is to be started again.
-        ClusterError
+        ResourceError
             If the scheduler or all workers are gone, or a worker cannot hold a part.
         """
         distributed = _distributed()
@@ -201,7 +201,7 @@ class Cluster:
                 except TimeoutError:
                     since = time.monotonic() if self.client.nthreads() else since
                 if time.monotonic() - since > self.patience:
-                    raise ClusterError(
+                    raise ResourceError(
                         f"No worker is left, and none has come for {self.patience:g} s. Start "
                         "workers and fit again."
                     )
@@ -219,14 +219,14 @@ class Cluster:
         except killed as error:
             task = str(error.task)
             part = self._tables.get(task, task.partition(_OF)[2] or f"The task {task}")
-            raise ClusterError(
+            raise ResourceError(
                 f"{part}: {error.allowed_failures + 1} workers ended while they had it in hand, "
                 f"the last of them {getattr(error.last_worker, 'address', error.last_worker)}. "
                 "Most likely their memory is too small for it or for one beside it: write smaller "
                 "partitions, or give workers more memory."
             ) from error
         except MemoryError as error:
-            raise ClusterError(f"A worker is out of memory: {_first_line(error)}") from error
+            raise ResourceError(f"A worker is out of memory: {_first_line(error)}") from error
         except (
             distributed.client.CancelledError,
             asyncio.CancelledError,
@@ -235,7 +235,7 @@ class Cluster:
         ) as error:
             if self.client.status == "running":
                 raise LostError(str(error)) from error
-            raise ClusterError(
+            raise ResourceError(
                 f"The scheduler at {self.address} is gone. Start it again, with its workers, and "
                 "fit again."
             ) from error
@@ -244,7 +244,7 @@ class Cluster:
         try:
             self.client.wait_for_workers(1, timeout=timeout)
         except TimeoutError as error:
-            raise ClusterError(
+            raise ResourceError(
                 f"The scheduler at {self.address} has no workers after {timeout:g} s. Start some: "
                 f"dask worker {self.address}"
             ) from error
@@ -282,8 +282,8 @@ def _ask_version() -> Callable[[], str]:
     return ask
 
 
-def _other(place: str, name: str, there: str | None, here: str | None) -> ClusterError:
-    return ClusterError(
+def _other(place: str, name: str, there: str | None, here: str | None) -> ResourceError:
+    return ResourceError(
         f"{place} runs {name} {there}, this process {here}. Install the same version everywhere."
     )
 
@@ -422,7 +422,7 @@ class DaskGram:
                 # once the scheduler has noticed who is gone.
                 self._grams = []
                 time.sleep(attempt)
-        raise ClusterError(
+        raise ResourceError(
             f"Workers were lost in {_ATTEMPTS} attempts at the same step. Look at their logs; "
             "most likely they are out of memory."
         )

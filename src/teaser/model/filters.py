@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 from teaser.data.condition import Condition, Conditions, equal
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, find_bare
-from teaser.errors import (
-    ParameterError,
-    UnknownBoostError,
-    UnknownNameError,
-    UnknownTagError,
-    closest,
-    closest_names,
-)
+from teaser.errors import ParameterError, UnknownNameError, closest, closest_names
 from teaser.explain import BoostName
 from teaser.model.tables import ItemTable, TagTable
 
@@ -102,7 +95,7 @@ def find_items(name: Any, table: ItemTable, tags: TagTable | None) -> tuple[Boos
 def _no_such_boost(name: Any, table: ItemTable, tags: TagTable | None) -> UnknownNameError:
     known = {str(t): t for t in (tags.tags if tags is not None else ())}
     if isinstance(name, Tag):
-        return UnknownTagError(name, closest_names(str(name), known))
+        return UnknownNameError("tag", name, closest_names(str(name), known))
     columns = table.metadata.columns
     examples = [str(tag) for tag in known.values() if tag.feature == name]
     # The tags of numbers are ranges, or have words before them; cells are shorter.
@@ -112,11 +105,20 @@ def _no_such_boost(name: Any, table: ItemTable, tags: TagTable | None) -> Unknow
         values = filled.explode().drop_nulls() if nested else filled
         examples = [f"{name}={value}" for value in values.unique(maintain_order=True).head(3)]
     if name in columns or examples:
-        return UnknownBoostError(name, examples=examples[:3])
+        return _no_boost(name, (), "one of its values", examples[:3])
     names = [*known, *(t.value for t in known.values()), *columns, *map(str, table.ids)]
     near = closest_names(str(name), names)
-    some = [str(each) for each in (*table.ids[:1], *list(known)[:1])]
-    return UnknownBoostError(name, near, () if near else some)
+    some = [] if near else [str(each) for each in (*table.ids[:1], *list(known)[:1])]
+    return _no_boost(name, near, "an item or a tag", some)
+
+
+def _no_boost(
+    name: object, near: Sequence[str], what: str, examples: Sequence[str]
+) -> UnknownNameError:
+    """Return the error of a boost of an unknown name; `examples` are names of `what`."""
+    said = "boost names {name!r}, which is no item id, no tag and no column of true or false."
+    hint = f"Name {what}, such as {' or '.join(map(repr, examples))}." if examples else ""
+    return UnknownNameError("boost", name, near, said, hint, examples=examples)
 
 
 def _pass_condition(

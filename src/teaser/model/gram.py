@@ -245,32 +245,46 @@ class ProductGram:
 
 
 class ContentGram:
-    """G + weight S S': items also count as alike because they share tags.
+    """G + mean(diag G) T T': items also count as alike because they share tags or words.
 
-    The weight is the paper's delta.
+    T T' is the Gram of T', with terms in the place of users. It is applied, never formed.
+
+    Parameters
+    ----------
+    gram
+        G of the interactions.
+    T
+        Terms of the items, sparse (rows of G x terms). Rows of length 1 make T T' cosines.
+    n_items
+        How many rows of G are items, over which the mean is taken. All of them by default.
     """
 
-    def __init__(self, gram: Gram, S: sp.csr_array, weight: float) -> None:
+    def __init__(self, gram: Gram, T: sp.csr_array, *, n_items: int | None = None) -> None:
         self.gram, self.n_items, self.dtype = gram, gram.n_items, gram.dtype
-        self.weight = gram.dtype.type(weight)
-        g, S = gram.diagonal(), sp.csr_array(S, dtype=gram.dtype)
-        self.S, self.St = sparse_like(S, g), sparse_like(sp.csr_array(S.T.tocsr()), g)
-        # diag(S S'): the sum of squares of each row of S.
-        squares = np.asarray(S.multiply(S).sum(axis=1)).ravel().astype(gram.dtype)
-        self._diagonal: Array = g + self.weight * np.asarray(squares, like=g)
+        g = gram.diagonal()
+        root = float(g[:n_items].astype(np.float64).mean()) ** 0.5
+        terms = sp.csr_array((root * T.astype(np.float64)).T.tocsr()).astype(self.dtype)
+        on_host = isinstance(g, np.ndarray)
+        self.content: SparseGram | ProductGram = (
+            SparseGram(terms, self.dtype) if on_host else ProductGram(sparse_like(terms, g))
+        )
+        self._diagonal: Array = g + self.content.diagonal()
+        if hasattr(gram, "reads_for_each_product"):
+            self.reads_for_each_product = True
+        self.row_cells: int = getattr(gram, "row_cells", _CELLS)
 
     def apply(self, matrix: Matrix) -> Array:
-        """Return (G + weight S S') times a matrix."""
+        """Return the sum times a matrix."""
         out = self.gram.apply(matrix)
-        out += self.weight * as_dense(self.S @ (self.St @ matrix))  # S S' would be items x items
+        out += self.content.apply(matrix)
         return out
 
     def row_block(self, first: int, last: int) -> Matrix:
         """Return rows `first` to `last` of the sum."""
-        own, content = gram_rows(self.gram, first, last), self.S[first:last] @ self.St
-        if is_sparse(own):
-            return sorted_rows(own + content * self.weight, self.dtype)
-        return own + self.weight * content.toarray()
+        own, content = gram_rows(self.gram, first, last), self.content.row_block(first, last)
+        if is_sparse(own) and is_sparse(content):
+            return sorted_rows(own + content, self.dtype)
+        return as_dense(own) + as_dense(content)
 
     def diagonal(self) -> Array:
         """Return the diagonal of the sum."""
@@ -345,10 +359,20 @@ def row_height(gram: Gram) -> int:
     return max(1, getattr(gram, "row_cells", _CELLS) // gram.n_items)
 
 
-def as_array(gram: Gram) -> Array:
-    """Return a Gram as an array of its own (items x items), which the caller may overwrite."""
+def as_array(gram: Gram, *, overwrite: bool = False) -> Array:
+    """Return a Gram as an array of its own (items x items), which the caller may overwrite.
+
+    Parameters
+    ----------
+    overwrite
+        Whether the array of a Gram that has one is given away.
+    """
     if isinstance(gram, DenseGram):
-        return gram.G.copy()
+        return gram.G if overwrite else gram.G.copy()
+    if isinstance(gram, ContentGram) and isinstance(gram.content, SparseGram):
+        G = as_array(gram.gram, overwrite=overwrite)
+        add_counts(G, gram.content.X)
+        return G
     G = np.empty_like(gram.diagonal(), shape=(gram.n_items, gram.n_items))
     height = row_height(gram)
     for first in range(0, gram.n_items, height):
@@ -404,20 +428,25 @@ def row_weights(gram: Gram, power: float, *, n_items: int | None = None) -> Arra
     n_items
         How many rows are items, over which the mean is taken. All of them by default.
     """
-    g = (gram.gram if isinstance(gram, ContentGram) else gram).diagonal().astype(np.float64)
+    g = own_diagonal(gram).astype(np.float64)
     mean = float(g[:n_items].mean())
     return np.asarray(((g / (mean or 1.0)) ** power).astype(gram.dtype), like=g)
+
+
+def own_diagonal(gram: Gram) -> Array:
+    """Return diag(G) of the interactions alone, without what content adds."""
+    return gram.gram.diagonal() if isinstance(gram, ContentGram) else gram.diagonal()
 
 
 def item_ridge(g: Array, l1: float, power: float) -> Array:
     """Return diag(L), l1 (g_i / mean g)^power, for an inverse of G + L in closed form.
 
-    Where nobody chose an item it is l1: no weight depends on it, and 0 would make G + L singular.
+    Where nobody chose an item it is l1: 0 would make G + L singular.
 
     Parameters
     ----------
     g
-        diag(G) of the weighted interactions.
+        diag(G) of the weighted interactions, without content.
     """
     g = g.astype(np.float64)
     relative = np.where(g > 0, g / (float(g.mean()) or 1.0), 1.0)
@@ -556,6 +585,10 @@ def squares(gram: Gram, places: Array) -> Array:
     """
     g, n = gram.diagonal(), gram.n_items
     at = np.asarray(places, like=g)
+    if isinstance(gram, ContentGram):
+        both = squares(gram.gram, places)
+        both += squares(gram.content, places)
+        return both
     if isinstance(gram, DenseGram):
         return np.asarray(gram.G[at[:, :, None], at[:, None, :]], like=g)
     out = np.zeros_like(g, shape=(*places.shape, places.shape[1]))

@@ -1,5 +1,6 @@
 """What decides in the lists of people: shares of features, and what one press changes."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -7,13 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.tags import DISCOVERED
+from teaser.explain import PARTS
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.reason_table import ReasonTable
-from teaser.model.scores import UserStates, top_k_rows
+from teaser.model.scores import UserStates, press_steps, top_k_rows
 from teaser.model.tables import ItemTable, TagTable
-from teaser.profile import GENERAL, POPULARITY
-from teaser.transparency import Impacts
+from teaser.transparency import OTHER_PARTS, Impacts
 
 Array = NDArray[Any]
 
@@ -51,6 +51,8 @@ class Lists:
         them.
     pressed
         The column of the tag that each person pressed; -1 if no listed item has a tag.
+    steps
+        How far one press moves an affinity of each person.
     changed
         How many items of the list the press exchanged (people).
     """
@@ -58,6 +60,7 @@ class Lists:
     places: Array
     sizes: Array
     pressed: Array
+    steps: Array
     changed: Array
 
 
@@ -68,49 +71,87 @@ def measured_users(has_history: Array) -> Array:
     return np.asarray(known[np.unique(spaced)])
 
 
-def measure_impacts(model: Scorer, states: UserStates, *, step: float) -> Impacts | None:
+def measure_impacts(model: Scorer, states: UserStates) -> Impacts | None:
     """Return what decides in the lists of people, without what they chose; None without a list.
 
     Parameters
     ----------
     states
         People with a history, as they are scored with the default steering.
-    step
-        How far one press moves an affinity.
     """
     rng = np.random.default_rng(0)
     size = max(1, _NUMBERS // max(1, len(model.item_table_)))
     parts = [
-        list_people(model, states.at(slice(first, first + size)), step=step, rng=rng)
+        list_people(model, states.at(slice(first, first + size)), rng=rng)
         for first in range(0, states.rows.shape[0], size)
     ]
-    sizes = np.concatenate([part.sizes for part in parts]) if parts else np.zeros((0, 1))
-    total = sizes.sum(axis=1)
-    if not (total > 0).any():
+    share = mean_shares(model.tag_table_, [part.sizes for part in parts])
+    if share.total == 0:
         return None
     names, numbers = model.tag_table_.features
-    *shares, viewed = (sizes[total > 0] / total[total > 0, None]).mean(axis=0).tolist()
-    share = dict(zip(names, shares, strict=True))
     pressed = np.concatenate([part.pressed for part in parts])
     changed = np.concatenate([part.changed for part in parts])[pressed >= 0]
     feature = numbers[pressed[pressed >= 0]]
     return Impacts(
         n_people=len(pressed),
         k=K,
-        general=share.pop(GENERAL.feature, 0.0),
-        popularity=share.pop(POPULARITY.feature),
-        discovered=share.pop(DISCOVERED, 0.0),
-        viewed=viewed,
-        features=share,
-        step=step,
+        **{part: share.parts[part] for part in OTHER_PARTS},
+        features=share.features,
+        step=float(np.mean(np.concatenate([part.steps for part in parts]))),
         press_change=float(changed.mean()) if len(changed) else 0.0,
         press_changes={names[f]: float(changed[feature == f].mean()) for f in np.unique(feature)},
     )
 
 
-def list_people(
-    model: Scorer, states: UserStates, *, step: float, rng: np.random.Generator
-) -> Lists:
+@dataclass(frozen=True)
+class ListShares:
+    """What the scores of listed items are made of: means over the items.
+
+    The share of a tag or of a viewed item is its absolute contribution over the sum of all
+    absolute contributions to the item, as in `Explanation`. That of a feature or part is the sum
+    over its tags. Check, card, report and transparency tell these.
+
+    Attributes
+    ----------
+    parts
+        The share of each of `PARTS`; they sum to 1, or to 0 without a contribution.
+    features
+        The share of each declared feature; they sum to that of declared tags.
+    """
+
+    parts: Mapping[str, float]
+    features: Mapping[str, float]
+
+    @property
+    def total(self) -> float:
+        """1, or 0 without any contribution."""
+        return sum(self.parts.values())
+
+
+def mean_shares(table: TagTable, sizes: Sequence[Array]) -> ListShares:
+    """Return the mean shares; an item whose contributions are all 0 does not count.
+
+    Parameters
+    ----------
+    sizes
+        The absolute contributions to listed items, as in `Lists`.
+    """
+    names, numbers = table.features
+    every = np.concatenate([np.zeros((0, len(names) + 1)), *sizes])
+    total = every.sum(axis=1)
+    own = total > 0
+    mean = (every[own] / total[own, None]).sum(axis=0) / max(1, int(own.sum()))
+    kinds = np.full(len(names), PARTS.index("declared"))
+    kinds[numbers] = table.kinds
+    by_part = np.bincount([*kinds, PARTS.index("viewed")], mean, minlength=len(PARTS))
+    declared = np.flatnonzero(kinds == PARTS.index("declared")).tolist()
+    return ListShares(
+        dict(zip(PARTS, by_part.tolist(), strict=True)),
+        {names[n]: float(mean[n]) for n in declared},
+    )
+
+
+def list_people(model: Scorer, states: UserStates, *, rng: np.random.Generator) -> Lists:
     """Return the lists of some people, what makes up their scores, and what a press changes.
 
     Parameters
@@ -123,22 +164,23 @@ def list_people(
     if R is not None:
         viewed = states.viewed_weight[:, None] * model.decode_viewed(states.rows)
 
-    def rank(values: Array) -> Array:
-        scores = states.tags_weight[:, None] * model.decode(values) + viewed
+    def score(values: Array) -> Array:
+        return np.asarray(states.tags_weight[:, None] * model.decode(values) + viewed)
+
+    def rank(scores: Array) -> Array:
         return top_k_rows(scores, K, exclude=states.rows, tie=items.popularity)
 
-    places = rank(states.values)
+    scores = score(states.values)
+    steps, places = press_steps(scores, states.rows), rank(scores)
     sizes, user, column = ReasonTable(items, table, R, None).sizes(states, places)
     personal = column < table.n_personal
     pressed = _draw(user[personal], column[personal], len(places), rng)
     who = np.flatnonzero(pressed >= 0)
     values = states.values.copy()
-    # As `teaser.profile.press` does for one user.
-    a = values[who, pressed[who]]
-    values[who, pressed[who]] = np.clip(a + step, np.minimum(-1.0, a), np.maximum(1.0, a))
-    after = rank(values)
+    values[who, pressed[who]] += steps[who]
+    after = rank(score(values))
     stays = ((places[:, :, None] == after[:, None, :]) & (places >= 0)[:, :, None]).any(axis=2)
-    return Lists(places, sizes, pressed, (places >= 0).sum(axis=1) - stays.sum(axis=1))
+    return Lists(places, sizes, pressed, steps, (places >= 0).sum(axis=1) - stays.sum(axis=1))
 
 
 def _draw(user: Array, column: Array, n_users: int, rng: np.random.Generator) -> Array:

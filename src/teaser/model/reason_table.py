@@ -73,9 +73,13 @@ class ReasonTable:
     negative: bool = True
 
     def columns(
-        self, states: UserStates | None, places: Array, scores: Array
+        self,
+        states: UserStates | None,
+        places: Array,
+        scores: Array,
+        leanings: Array | None = None,
     ) -> dict[str, pl.Series]:
-        """Return the columns `general`, `boost` and `reasons`, one row a listed item.
+        """Return the columns `general`, `boost`, `other` and `reasons`, one row a listed item.
 
         Parameters
         ----------
@@ -84,6 +88,9 @@ class ReasonTable:
         places, scores
             Positions of the items of each user (users x k), -1 where there is none, and the
             scores of the items that are there.
+        leanings
+            The leanings of the users (users x tags), which reasons must agree with; None: every
+            tag may be a reason.
         """
         user, rank = np.nonzero(places >= 0)
         item = places[user, rank]
@@ -94,17 +101,21 @@ class ReasonTable:
             # What a score without parts has beside the boosts counts as one contribution.
             total = np.abs(scores - boost) + boosts.sizes(n)
             found = [(2, boosts.pair, boosts.name, boosts.part)]
-            return self._frame(np.zeros(n), boost, total, found, [])
+            return self._frame(np.zeros(n), boost, total, found, [], None)
         tags, general = self._tag_entries(states, user, item)
         viewed = self._viewed_entries(states, places, user, item)
         total = np.abs(general) + tags.sizes(n) + viewed.sizes(n) + boosts.sizes(n)
-        grouped, several = self._group(tags)
+        sign = np.zeros(len(tags.pair))
+        if leanings is not None:
+            sign = np.sign(leanings[user[tags.pair], tags.name])
+        grouped, several, agrees = self._group(tags, sign)
         found = [
             (0, *grouped),
             *_by_liking(viewed, states, user),
             (2, boosts.pair, boosts.name, boosts.part),
         ]
-        return self._frame(general, boost, total, found, several)
+        allowed = None if leanings is None else agrees
+        return self._frame(general, boost, total, found, several, allowed)
 
     def sizes(self, states: UserStates, places: Array) -> tuple[Array, Array, Array]:
         """Return what makes up the scores of lists, boosts left out.
@@ -178,20 +189,28 @@ class ReasonTable:
         pair, place = _row_entries(self.boosts.parts, item)
         return _Entries(pair, self.boosts.parts.indices[place], self.boosts.parts.data[place])
 
-    def _group(self, tags: _Entries) -> tuple[tuple[Array, Array, Array], list[tuple[int, ...]]]:
+    def _group(
+        self, tags: _Entries, sign: Array
+    ) -> tuple[tuple[Array, Array, Array], list[tuple[int, ...]], Array]:
         """Return near-equal tags of an item as one entry, with the sum of what they add.
 
         The name of an entry is a column, or beyond the columns a place in the list that follows:
-        the columns of several tags, the largest contribution first.
+        the columns of several tags, the largest contribution first. The last array says which
+        entries have the sign that all of their tags should have.
+
+        Parameters
+        ----------
+        sign
+            The sign that the contribution of each entry should have.
         """
         table = self.tags
-        if table is None or not len(tags.pair):
-            return (tags.pair, tags.name, tags.part), []
-        own = np.flatnonzero(table.together[tags.name] >= 0)
-        if not len(own):
-            return (tags.pair, tags.name, tags.part), []
+        own = np.zeros(0, dtype=np.int64)
+        if table is not None and len(tags.pair):
+            own = np.flatnonzero(table.near_equal_group[tags.name] >= 0)
+        if table is None or not len(own):
+            return (tags.pair, tags.name, tags.part), [], tags.part * sign > 0
         n = len(table.tags)
-        key = tags.pair[own] * n + table.together[tags.name[own]]
+        key = tags.pair[own] * n + table.near_equal_group[tags.name[own]]
         # By item and group, the largest contribution first; equals stay in their order.
         order = np.lexsort((-np.abs(tags.part[own]), key))
         own, key = own[order], key[order]
@@ -200,6 +219,10 @@ class ReasonTable:
         first = np.minimum.reduceat(own, start)  # a group stands where its first tag stood
         name, part = tags.name.copy(), tags.part.copy()
         part[first] = np.add.reduceat(tags.part[own], start)
+        low, high = sign.copy(), sign.copy()
+        low[first] = np.minimum.reduceat(sign[own], start)
+        high[first] = np.maximum.reduceat(sign[own], start)
+        agrees = (part * low > 0) & (part * high > 0)
         several: dict[tuple[int, ...], int] = {}
         columns, many = tags.name[own].tolist(), end - start > 1
         spans = zip(start[many].tolist(), end[many].tolist(), strict=True)
@@ -209,7 +232,7 @@ class ReasonTable:
         kept = np.ones(len(name), dtype=bool)
         kept[own] = False
         kept[first] = True
-        return (tags.pair[kept], name[kept], part[kept]), list(several)
+        return (tags.pair[kept], name[kept], part[kept]), list(several), agrees[kept]
 
     def _frame(
         self,
@@ -218,20 +241,37 @@ class ReasonTable:
         total: Array,
         found: list[tuple[int, Array, Array, Array]],
         several: list[tuple[int, ...]],
+        agrees: Array | None,
     ) -> dict[str, pl.Series]:
+        """Return the columns.
+
+        Parameters
+        ----------
+        found
+            Kind, listed item, name and part of every contribution, those of tags first.
+        agrees
+            Which of the tags may be reasons; None for all.
+        """
         kind = np.concatenate([np.full(len(pair), k) for k, pair, _, _ in found])
         pair, name, part = (np.concatenate([f[n] for f in found]) for n in (1, 2, 3))
         share = np.divide(part, total[pair], out=np.zeros(len(part)), where=total[pair] > 0)
         size = np.abs(share)
         is_boost = kind == KINDS.index("boost")
-        kept = np.flatnonzero(((size >= MIN_SHARE) | is_boost) & (self.negative | (share > 0)))
+        allowed = np.ones(len(kind), dtype=bool)
+        if agrees is not None:
+            allowed[: len(agrees)] = agrees
+        is_large = (size >= MIN_SHARE) | is_boost
+        kept = np.flatnonzero(allowed & is_large & (self.negative | (share > 0)))
         # By item, boosts first, which are all kept, then the largest share; equals in their order.
         kept = kept[np.lexsort((kept, -size[kept], ~is_boost[kept], pair[kept]))]
         own = pair[kept]
         place = np.arange(len(kept)) - np.searchsorted(own, own)
         kept = kept[(place < N_REASONS) | is_boost[kept]]
-        if is_boost.any():
-            kept = kept[np.lexsort((kept, -size[kept], pair[kept]))]
+        if agrees is not None:
+            kept = np.concatenate([kept, _one_more(kept, pair, share, allowed & ~is_boost)])
+        kept = kept[np.lexsort((kept, -size[kept], pair[kept]))]
+        other = np.bincount(pair, part, minlength=len(total))
+        other -= np.bincount(pair[kept], part[kept], minlength=len(total))
         reasons = self._reasons(kind[kept], name[kept], several).with_columns(
             pair=pair[kept], contribution=part[kept], share=share[kept]
         )
@@ -245,6 +285,7 @@ class ReasonTable:
         return {
             "general": pl.Series(general, dtype=pl.Float64),
             "boost": pl.Series(boost, dtype=pl.Float64),
+            "other": pl.Series(other, dtype=pl.Float64),
             "reasons": joined.cast(empty.dtype).zip_with(
                 joined.is_not_null(), empty.new_from_index(0, len(joined))
             ),
@@ -304,6 +345,26 @@ class ReasonTable:
             title = self.items.metadata[self.items.title_column].cast(pl.String)
             shown = title.zip_with((title.str.strip_chars() != "").fill_null(False), shown)
         return shown, pl.Series([value for _, value in self._named], dtype=pl.String)
+
+
+def _one_more(kept: Array, pair: Array, share: Array, own: Array) -> Array:
+    """Return the largest of a user's own reasons for each item for which none of those kept is.
+
+    Parameters
+    ----------
+    kept
+        The entries that are reasons.
+    pair, share
+        The listed item and the share of every entry.
+    own
+        Which entries may be reasons, and are no boosts.
+    """
+    speaks = own & (share > 0)
+    has_one = np.zeros(int(pair.max(initial=-1)) + 1, dtype=bool)
+    has_one[pair[kept[speaks[kept]]]] = True
+    rest = np.flatnonzero(speaks & ~has_one[pair])
+    rest = rest[np.lexsort((rest, -share[rest], pair[rest]))]
+    return rest[np.diff(pair[rest], prepend=-1) > 0]
 
 
 def _viewed(

@@ -1,11 +1,11 @@
 """The record of a fit that chose: what it tried, what it chose and why."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from teaser.errors import counted
-from teaser.notebook import Html, TrialRow, draw_recipe, recipe_table
+from teaser.notebook import Html, draw_recipe, recipe_table
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,9 @@ class Trial:
         Why it failed or was left out; None where it was tried.
     error
         The standard error of the nDCG; None where it is not known.
+    truth
+        The figures of `teaser.evaluate.truth` on the held-out users; empty where they were not
+        measured.
     """
 
     name: str
@@ -41,6 +44,12 @@ class Trial:
     seconds: float = 0.0
     reason: str | None = None
     error: float | None = None
+    truth: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def readability(self) -> float:
+        """How readable the model is; see `Truth`. 0 where it was not measured."""
+        return float(self.truth.get("readability", 0.0))
 
 
 @dataclass(frozen=True)
@@ -76,14 +85,38 @@ class Recipe:
         found = (self.best(name) for name in dict.fromkeys(t.name for t in self.tried))
         return tuple(trial for trial in found if trial is not None)
 
+    def columns(self) -> list[str]:
+        """Return the headings of `cells`, without that of the recipe."""
+        truth = [name.replace("_", " ") for name in self._truth()]
+        return ["nDCG@100", f"of {self.yardstick}", *self._parts(), *truth, "seconds"]
+
+    def cells(self, trial: Trial) -> list[str]:
+        """Return what a trial reached as texts, one for each of `columns`."""
+        share = "" if trial.share is None else percent(trial.share)
+        parts = [percent(trial.parts[p]) if p in trial.parts else "" for p in self._parts()]
+        found = {name: trial.truth.get(name) for name in self._truth()}
+        truth = ["" if n is None else TRUTH[name](n) for name, n in found.items()]
+        ndcg = "" if trial.ndcg is None else f"{trial.ndcg:.3f}"
+        return [ndcg, share, *parts, *truth, f"{trial.seconds:.1f}"]
+
+    def _truth(self) -> list[str]:
+        """Return the figures of the truth that some trial has."""
+        return [name for name in TRUTH if any(t.truth.get(name) is not None for t in self.tried)]
+
+    def _parts(self) -> list[str]:
+        """Return the parts of scores that some trial has."""
+        names = dict.fromkeys(name for trial in self.tried for name in trial.parts)
+        return [n for n in names if any(t.parts.get(n, 0.0) >= 0.005 for t in self.tried)]
+
     def draw(self) -> Html:
         """Return the trials as a table for a notebook."""
         best = self.table()
         return recipe_table(
-            [TrialRow(t.name, t.ndcg, t.share, t.parts, t.seconds) for t in best if t.ndcg],
+            self.columns(),
+            {t.name: self.cells(t) for t in best if t.ndcg is not None},
+            narrow=2,
             chosen=self.chosen,
             why=self.why,
-            yardstick=self.yardstick,
             n_users=self.n_users,
             left_out={t.name: t.reason for t in best if t.ndcg is None and t.reason},
         )
@@ -98,12 +131,9 @@ class Recipe:
             if trial.ndcg is None:
                 lines += [f"  {trial.name} is left out: {trial.reason}"] if trial.reason else []
                 continue
-            share = "" if trial.share is None else f", {percent(trial.share)} of {self.yardstick}"
-            parts = ", ".join(
-                f"{part} {percent(s)}" for part, s in trial.parts.items() if s >= 0.005
-            )
-            line = f"  {trial.name}: nDCG@100 {trial.ndcg:.3f}{share}, {trial.seconds:.1f} s"
-            lines.append(line + (f" ({parts})" if parts else ""))
+            pairs = zip(self.columns(), self.cells(trial), strict=True)
+            shown = ", ".join(f"{name} {cell}" for name, cell in pairs if cell)
+            lines.append(f"  {trial.name}: {shown}")
         printer.text("\n".join(lines))
 
     def _repr_html_(self) -> str:
@@ -120,11 +150,24 @@ class Recipe:
         return cls(**{**plain, "tried": tried})
 
 
-def best_trial(trials: Iterable[Trial]) -> Trial | None:
-    """Return the trial with the highest nDCG, the first of equals; None without any."""
-    return max(trials, key=lambda t: -1.0 if t.ndcg is None else t.ndcg, default=None)
-
-
 def percent(share: float) -> str:
     """Return a share as a text."""
     return f"{100 * share:.0f} %"
+
+
+def ratio(times: float) -> str:
+    """Return a ratio as a text."""
+    return f"x{times:.2f}"
+
+
+# Figures of the truth that tables of recipes show.
+TRUTH: Mapping[str, Callable[[float], str]] = {
+    "known": ratio,
+    "agreement": percent,
+    "with_reason": percent,
+}
+
+
+def best_trial(trials: Iterable[Trial]) -> Trial | None:
+    """Return the trial with the highest nDCG, the first of equals; None without any."""
+    return max(trials, key=lambda t: -1.0 if t.ndcg is None else t.ndcg, default=None)

@@ -16,11 +16,16 @@ from teaser.model._arrays import kernels_for
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.sparse import Encoder
 from teaser.model.tables import ItemTable, TagTable
-from teaser.profile import Steering
+from teaser.profile import MAX_PRESSES, PAPER_STEP, Steering
+from teaser.recommend import match_of
 
 Array = NDArray[Any]
 # From so many users on, histories are summed by one product, for so many tags at a time.
 _MANY_USERS, _TAGS = 32, 256
+# The rank that an ordinary item reaches by all presses on one of its tags.
+_RANK = 20
+# Scores that differ by less, relative to their size, are equal.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ class UserStates:
             float(self.offset[user]),
         )
 
-    def at(self, users: slice) -> "UserStates":
+    def at(self, users: slice | Array) -> "UserStates":
         """Return some of the users."""
         parts = (self.values, self.tags_weight, self.viewed_weight, self.offset)
         return UserStates(self.rows[users], *(part[users] for part in parts))
@@ -101,10 +106,8 @@ class Scored:
         return float(self.scores.max())
 
     def match(self, item_index: int) -> float:
-        """Return the item's score / the highest score, from 0 to 1."""
-        score = float(self.scores[item_index])
-        # Without a positive score nothing matches.
-        return max(0.0, score) / self.highest if self.highest > 0 else 0.0
+        """Return the match of the item at a position, from 0 to 1."""
+        return float(match_of(self.scores[item_index], self.highest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,21 +134,6 @@ class ScoreParts:
     def scores(self) -> Array:
         """The sums of the parts (users x items)."""
         return np.asarray(self.parts.sum(axis=0))
-
-    def shares(self) -> Array:
-        """Return |part| / the sum of all |parts| (parts x users x items); 0 where all are 0."""
-        size = np.abs(self.parts)
-        total = size.sum(axis=0)
-        shares: Array = np.divide(size, total, out=np.zeros_like(size), where=total > 0)
-        return shares
-
-    def sum_shares(self) -> tuple[Array, int]:
-        """Return the sum of the shares over all listed items (parts), and their number.
-
-        Items whose parts are all zero do not count.
-        """
-        shares, counts = self.shares(), self.listed & (np.abs(self.parts).sum(axis=0) > 0)
-        return np.asarray(shares[:, counts].sum(axis=1)), int(counts.sum())
 
 
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
@@ -269,8 +257,9 @@ def item_contributions(
         general=table.general,
         offset=state.offset,
         viewed=viewed,
-        together=table.together,
+        groups=table.near_equal_group,
         boosts=boosts,
+        usual=1.0 if table.item_scale is None else float(table.item_scale[item_index]),
     )
 
 
@@ -300,6 +289,35 @@ def split_scores(
             out[-1, user] = state.viewed_weight * viewed[own]
     out[:, ~listed] = 0.0
     return ScoreParts(out, listed)
+
+
+def press_steps(scores: Array, rows: sp.csr_array) -> Array:
+    """Return the step of each user: (score at rank 20 - median score) / 5.
+
+    Five presses then lift an ordinary item with the tag into the first 20. Items of the history
+    have no rank. Of fewer than 160 items, the first eighth takes the place of the first 20. Where
+    these scores are equal, the step is the paper's.
+
+    Parameters
+    ----------
+    scores
+        Without presses, filters and boosts (users x items).
+    rows
+        Histories (users x items).
+    """
+    out = np.full(len(scores), PAPER_STEP)
+    for user, own in enumerate(scores):
+        left = np.delete(own, rows.indices[rows.indptr[user] : rows.indptr[user + 1]])
+        if not len(left):
+            continue
+        place, middle = len(left) - min(_RANK, max(1, len(left) // 8)), len(left) // 2
+        # The element below the middle is only part of the median of an even number of items.
+        lower = middle - 1 + len(left) % 2
+        left.partition((lower, middle, place))
+        gap = left[place] - (left[lower] + left[middle]) / 2
+        if gap > _ROUNDING * max(abs(left[place]), abs(left[middle])):
+            out[user] = gap / MAX_PRESSES
+    return out
 
 
 def check_steered(presses: Any, steering: Any, n_users: int) -> None:

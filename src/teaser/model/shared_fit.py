@@ -59,7 +59,7 @@ class SharedFits:
         # What a prepared system depends on. The penalties are not among it, except for the ridge
         # of a remainder, which is part of the inverse.
         key = (
-            model.content_weight,
+            model.content,
             model.dtype,
             model.weights,
             model.discovered,

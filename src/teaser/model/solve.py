@@ -858,15 +858,12 @@ def check_settings(
     tol: Any,
     max_iter: Any,
     dtype: Any,
-    content_weight: Any = 0.0,
     rng: Any = 0,
     device: Any = "cpu",
 ) -> None:
     """Raise `ParameterError` for a setting that makes no sense, before any work is done."""
     check_number("l2_weights", l2_weights)
     check_number("l2_encoder", l2_encoder)
-    if isinstance(content_weight, bool) or content_weight != 0:
-        check_number("content_weight", content_weight)
     check_count("max_iter", max_iter)
     check_rng(rng)
     check_choice("solver", solver, SOLVERS)

@@ -2,9 +2,10 @@
 
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from numbers import Real
 from typing import Any, Self
 
@@ -26,14 +27,17 @@ from teaser.data.rules import Rules
 from teaser.data.tags import (
     DISCOVERED,
     NEAR_EQUAL,
+    SAME_NAME,
     Tag,
     encode_tags,
+    name_key,
     resolve_tag,
     tag_frame,
     tags_from,
 )
 from teaser.errors import DataError, ParameterError, RuleError
 from teaser.explain import number_features
+from teaser.leaning import Carriers, find_carriers, find_group_carriers
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 Array = NDArray[Any]
@@ -525,6 +529,8 @@ class TagTable:
         How raw tag scores become values of these tags; None where both are the same.
     aliases
         Earlier names of tags, and the tag that now stands for each.
+    item_scale
+        What each row of the decoder is multiplied by, with `Weights.history_power`; None for 1.
     """
 
     tags: tuple[Tag, ...]
@@ -532,6 +538,7 @@ class TagTable:
     rules: Rules
     basis: Basis | None = None
     aliases: Mapping[Tag, Tag] = field(default_factory=dict)
+    item_scale: Array | None = None
 
     @classmethod
     def from_dataset(
@@ -565,7 +572,10 @@ class TagTable:
         aliases = {Tag(*old): Tag(*new) for old, new in named}
         rules = Rules.from_dict(content.settings["rules"])
         check_roles(rules.roles, content.tables["items"].columns)
-        return cls(tags, D, rules, basis, aliases)
+        scale = content.arrays.get("item_scale")
+        if scale is not None and (scale.shape != (n_items,) or not (np.asarray(scale) > 0).all()):
+            raise ValueError("the scale of its items does not fit them")
+        return cls(tags, D, rules, basis, aliases, None if scale is None else np.array(scale))
 
     def pack(self) -> Packed:
         """Return settings, arrays and tables to be saved."""
@@ -577,6 +587,8 @@ class TagTable:
         if self.aliases:
             named = [[astuple(old), astuple(new)] for old, new in self.aliases.items()]
             own |= Packed({"aliases": named})
+        if self.item_scale is not None:
+            own |= Packed(arrays={"item_scale": self.item_scale})
         return own if self.basis is None else own | Packed(*self.basis.pack())
 
     @property
@@ -611,6 +623,15 @@ class TagTable:
             return self.decoder
         return sp.csr_array(self.decoder[:, : self.n_learned])
 
+    @property
+    def plain_decoder(self) -> sp.csr_array:
+        """`learned_decoder` before its rows were scaled."""
+        D = self.learned_decoder
+        if self.item_scale is None:
+            return D
+        data = D.data / np.repeat(self.item_scale, np.diff(D.indptr))
+        return sp.csr_array((data, D.indices, D.indptr), shape=D.shape)
+
     @cached_property
     def index(self) -> dict[Tag, int]:
         """The column of each tag, also by its earlier names."""
@@ -641,16 +662,21 @@ class TagTable:
         return np.array([why.PARTS.index(name) for name in names])
 
     @cached_property
-    def together(self) -> Array:
+    def near_equal_group(self) -> Array:
         """The number of each tag's group of near-equal tags (tags).
 
-        Two tags are near-equal if the items that carry both are more than 0.8 of those that carry
-        either. It is -1 for popularity, general appeal and tags named "not stated".
+        Two tags, also of different features, are near-equal if the items that carry both are more
+        than 0.8 of those that carry either; or if their names are the same but for plural, case
+        and what stands before a colon, and at least half the items of the rarer one carry both.
+        The number is -1 for popularity, general appeal and tags named "not stated".
         """
         n, both, carriers = self.n_personal, *self._shared_items
         i, j = both.coords
         near = both.data > NEAR_EQUAL * (carriers[i] + carriers[j] - both.data)
-        links = sp.coo_array((np.ones(int(near.sum())), (i[near], j[near])), shape=(n, n))
+        named = [pair for pair, share in self._same_name.items() if share >= SAME_NAME]
+        more = np.array(named, dtype=np.int64).reshape(-1, 2).T
+        i, j = np.concatenate([i[near], more[0]]), np.concatenate([j[near], more[1]])
+        links = sp.coo_array((np.ones(len(i)), (i, j)), shape=(n, n))
         out = np.full(len(self.tags), -1, dtype=np.int64)
         if n:
             out[:n] = connected_components(links, directed=False)[1]
@@ -660,10 +686,55 @@ class TagTable:
     def nested(self) -> sp.csr_array:
         """Which two tags lie one inside the other (declared and discovered tags, both ways).
 
-        More than 0.8 of the items of the rarer one carry the other too.
+        More than 0.8 of the items of the rarer one carry the other too. Two tags of the same name,
+        but for plural, case and what stands before a colon, are among them, and two groups that
+        are named by the same item.
         """
         both, _ = self._shared_items
-        return sp.csr_array((np.ones(both.nnz, dtype=bool), both.coords), shape=both.shape)
+        pairs = [*self._same_name, *self._same_item()]
+        named = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        i, j = (
+            np.concatenate([own, named[a], named[b]])
+            for own, a, b in zip(both.coords, (0, 1), (1, 0), strict=True)
+        )
+        found = sp.csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=both.shape)
+        found.data[:] = True
+        return found
+
+    def _same_item(self) -> Iterator[tuple[int, int]]:
+        """Yield pairs of discovered tags that are named by the same item."""
+        by_item: dict[str, list[int]] = {}
+        for j, tag in enumerate(self.tags[: self.n_personal]):
+            for name in tag.value.split(", ") if tag.discovered else ():
+                by_item.setdefault(name, []).append(j)
+        for own in by_item.values():
+            yield from combinations(own, 2)
+
+    @cached_property
+    def carriers(self) -> Carriers:
+        """The items that carry each tag; popularity and general appeal have none."""
+        apart = [self.popularity] if self.general is None else [self.popularity, self.general]
+        return find_carriers(self.decoder, apart)
+
+    @cached_property
+    def group_carriers(self) -> Carriers:
+        """The items that carry any tag of each group of near-equal tags."""
+        return find_group_carriers(self.carriers, self.near_equal_group)
+
+    @cached_property
+    def _same_name(self) -> dict[tuple[int, int], float]:
+        """Pairs of tags of the same name, and the share of the rarer one's items with both."""
+        by_name: dict[str, list[int]] = {}
+        for j, tag in enumerate(self.tags[: self.n_personal]):
+            if not tag.discovered and not tag.is_bare:
+                by_name.setdefault(name_key(tag.value), []).append(j)
+        items, found = self.carriers.items, {}
+        for own in by_name.values():
+            for a, b in combinations(own, 2):
+                one, other = (items.indices[items.indptr[j] : items.indptr[j + 1]] for j in (a, b))
+                shared = len(np.intersect1d(one, other, assume_unique=True))
+                found[a, b] = shared / max(1, min(len(one), len(other)))
+        return found
 
     @cached_property
     def _shared_items(self) -> tuple[sp.coo_array, Array]:
@@ -699,9 +770,24 @@ class TagTable:
         return replace(self, tags=named, decoder=basis.widen(D), basis=basis)
 
     def extended(self, rows: sp.csr_array) -> "TagTable":
-        """Return a table with rows of the decoder (items x learned tags) for further items."""
+        """Return a table with rows of the decoder (items x learned tags) for further items.
+
+        How popular they will be is not known: they are scaled as the median item is.
+        """
+        scale = self.item_scale
+        if scale is not None:
+            usual = float(np.median(scale))
+            rows, scale = rows * usual, np.append(scale, np.full(rows.shape[0], usual))
         wide = rows if self.basis is None else self.basis.widen(rows)
-        return replace(self, decoder=sp.csr_array(sp.vstack([self.decoder, wide], format="csr")))
+        D = sp.csr_array(sp.vstack([self.decoder, wide], format="csr"))
+        return replace(self, decoder=D, item_scale=scale)
+
+    def scaled(self, scale: Array) -> "TagTable":
+        """Return a table without a basis, whose decoder has row i multiplied by scale[i]."""
+        D = self.decoder
+        data = D.data * np.repeat(scale, np.diff(D.indptr))
+        scaled = sp.csr_array((data, D.indices, D.indptr), shape=D.shape)
+        return replace(self, decoder=scaled, item_scale=scale)
 
 
 def nested_pairs(carried: sp.csr_array) -> tuple[sp.coo_array, Array]:

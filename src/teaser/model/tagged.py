@@ -21,15 +21,14 @@ from teaser.data.interactions import with_disliked
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import SameItemError
+from teaser.errors import ParameterError
 from teaser.explain import (
-    MIN_SHARE,
     Contributions,
     Difference,
     Explanation,
     find_parts,
-    main_reasons,
 )
+from teaser.leaning import LeaningBase
 from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import Best, ListOptions, list_columns, rank_block
 from teaser.model.base import Model
@@ -49,7 +48,7 @@ from teaser.model.filters import (
     Unknown,
     known_history,
 )
-from teaser.model.impact import measure_impacts, measured_users
+from teaser.model.impact import ListShares, mean_shares, measure_impacts, measured_users
 from teaser.model.reason_table import ReasonTable
 from teaser.model.scores import (
     Scored,
@@ -58,6 +57,7 @@ from teaser.model.scores import (
     UserStates,
     check_steered,
     item_contributions,
+    press_steps,
     split_scores,
     viewed_sum,
 )
@@ -80,6 +80,8 @@ Array = NDArray[Any]
 _BATCH = 512
 # From so many users on, what they viewed is summed by one product.
 _MANY_USERS = 32
+# Scores of one block of users, about 32 MB.
+_NUMBERS = 2**22
 
 
 class TaggedModel(Model, abstract=True):
@@ -177,6 +179,7 @@ class TaggedModel(Model, abstract=True):
         dataset: Dataset,
         decoder: sp.csr_array | None = None,
         aliases: Mapping[Tag, Tag] | None = None,
+        factors: Array | None = None,
     ) -> None:
         """Keep the items and tags of the data set that the model was fitted to.
 
@@ -186,9 +189,13 @@ class TaggedModel(Model, abstract=True):
             The decoder (items x tags) where its weights were learned.
         aliases
             Earlier names of tags, and the tag that now stands for each.
+        factors
+            What an item of a history counts (items), by which its own row of the decoder is
+            divided; ones by default.
         """
         super().keep_items(dataset)
-        self._tag_table = TagTable.from_dataset(dataset, decoder, aliases)
+        table = TagTable.from_dataset(dataset, decoder, aliases)
+        self._tag_table = table if factors is None else table.scaled(1.0 / factors)
 
     def keep_basis(self, dataset: Dataset) -> None:
         """Centre the tags and tell general appeal apart; see `teaser.model.tables`.
@@ -229,6 +236,43 @@ class TaggedModel(Model, abstract=True):
         return self.user_states(
             self.check_histories(X), presses, steering=steering, about=about
         ).values
+
+    def leaning_batch(
+        self,
+        X: Any,
+        presses: Sequence[PressesLike | None] | None = None,
+        *,
+        about: ManyAbout | None = None,
+        steering: Steering = DEFAULT_STEERING,
+    ) -> Array:
+        """Return the leanings of users given as rows of histories (users x tags).
+
+        They are those of `Profile.leanings`, and 0 for tags that have none.
+        """
+        states = self.user_states(self.check_histories(X), presses, steering=steering, about=about)
+        return self.leaning_states(states)
+
+    def leaning_states(self, states: UserStates) -> Array:
+        """Return the leanings of several users (users x tags)."""
+        out = np.zeros((states.rows.shape[0], len(self.tags_)))
+        size = max(1, _NUMBERS // max(1, len(self.item_table_)))
+        for first in range(0, len(out), size):
+            some = slice(first, first + size)
+            scores = self.personal_scores(states.at(some))
+            out[some] = self.tag_table_.carriers.means(np.ascontiguousarray(scores.T)).T
+        return out
+
+    def personal_scores(self, states: UserStates) -> Array:
+        """Return the personal part of the scores of several users (users x items).
+
+        Tags and viewed items count, general appeal and boosts do not.
+        """
+        own = replace(
+            states,
+            values=self._leaning_base().without_general(states.values),
+            offset=np.zeros(len(states.offset)),
+        )
+        return TaggedModel.score_states(self, own)
 
     def score_batch(
         self,
@@ -285,10 +329,8 @@ class TaggedModel(Model, abstract=True):
         shown: int = 20,
         about: sp.csr_array | None = None,
         steering: Steering = DEFAULT_STEERING,
-    ) -> dict[str, float]:
-        """Return the mean share of each part in the scores of recommended items, by name.
-
-        The mean is over the first items of all lists; it is of |part| / the sum of all |parts|.
+    ) -> ListShares:
+        """Return the mean share of each feature and part in the scores of recommended items.
 
         Parameters
         ----------
@@ -302,16 +344,14 @@ class TaggedModel(Model, abstract=True):
             The user features (users x user tags), or None.
         """
         rows = self.check_histories(X)
-        total, count = np.zeros(len(why.PARTS)), 0
+        table = ReasonTable(self.item_table_, self.tag_table_, self.remainder_, None)
+        sizes = []
         for first in range(0, rows.shape[0], _BATCH):
             some = slice(first, first + _BATCH)
             known = None if about is None else about[some]
-            found = self.score_parts(
-                rows[some], lists[some, :shown], about=known, steering=steering
-            )
-            shares, n = found.sum_shares()
-            total, count = total + shares, count + n
-        return dict(zip(why.PARTS, (total / max(1, count)).tolist(), strict=True))
+            states = self.user_states(rows[some], steering=steering, about=known)
+            sizes.append(table.sizes(states, lists[some, :shown])[0])
+        return mean_shares(self.tag_table_, sizes)
 
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (users x items)."""
@@ -375,10 +415,6 @@ class TaggedModel(Model, abstract=True):
             steering=steering,
             out=None if shown is raw else shown,
         )
-        for row, given in enumerate(presses or ()):
-            placed = who.place_presses(given, table.index)
-            if placed:
-                values[row] = who.press(values[row], placed, steering.step)  # a' = a + step n
         # A user of whose history the remainder knows nothing is scored by the tags alone.
         n_viewed = 0 if self.remainder_ is None else self.remainder_.shape[0]
         has_viewed = np.diff(rows[:, :n_viewed].indptr) > 0
@@ -386,13 +422,32 @@ class TaggedModel(Model, abstract=True):
         offset = np.zeros(len(values))
         if self.keeps_offset and table.basis is not None:
             offset = weight * factors * table.basis.offset(raw)
-        return UserStates(
+        states = UserStates(
             rows,
             values,
             weight,
             np.where(has_viewed, steering.viewed_weight * factors, 0.0),  # factors: c / s
             offset,
         )
+        placed = [who.place_presses(given, table.index) for given in presses or ()]
+        pressed = np.flatnonzero([bool(net) for net in placed])
+        if len(pressed):
+            steps = self.press_steps(states.at(pressed), steering)
+            for user, step in zip(pressed.tolist(), steps.tolist(), strict=True):
+                values[user] = who.press(values[user], placed[user], step)
+        return states
+
+    def press_steps(self, states: UserStates, steering: Steering) -> Array:
+        """Return how far one press moves an affinity of each user (users).
+
+        Parameters
+        ----------
+        states
+            Users without presses.
+        """
+        if steering.fixed_step is not None:
+            return np.full(len(states.values), steering.fixed_step)
+        return press_steps(self.score_states(states), states.rows)
 
     def score_state(self, state: UserState) -> Array:
         """Return the score of every item for one user, in double precision."""
@@ -430,7 +485,7 @@ class TaggedModel(Model, abstract=True):
             rows = with_disliked(rows, dataset.disliked[users])
         about = None if self.user_rows_ is None or dataset.Q is None else dataset.Q[users]
         states = self.user_states(rows, about=about)
-        impacts = measure_impacts(self, states, step=DEFAULT_STEERING.step)
+        impacts = measure_impacts(self, states)
         if impacts is None:
             return None
         sources = DataSources.of(dataset, uses_user_features=self.user_rows_ is not None)
@@ -514,26 +569,30 @@ class TaggedModel(Model, abstract=True):
         viewed = self.item_table_.strengths(history)
         rows = self.item_table_.rows([viewed])
         given = None if about is None else [about]
-        state = self.user_states(rows, [presses], steering=steering, about=given)[0]
+        states = self.user_states(rows, steering=steering, about=given)
+        state = states[0]
         known = [] if about is None else place_about(about, self.user_rows_)
-        net = who.place_presses(presses, self.tag_table_.index)
-        return Profile(
+        learned = Profile(
             tags=self.tags_,
             values=state.values,
             certainty=steering.certainty(len(viewed) + bool(known)),
             impacts=why.sum_impacts(state.values, self.tag_table_.mass, *self.tag_table_.features),
             history=tuple(self.items_[i] for i in viewed),
-            presses={self.tags_[place]: steps for place, steps in net.items()},
+            presses={},
+            step=float(self.press_steps(states, steering)[0]),
             tags_weight=state.tags_weight,
             viewed_weight=state.viewed_weight,
             about=tuple(self.user_tags_[i] for i in known),
             strengths=() if set(viewed.values()) <= {1.0} else tuple(viewed.values()),
-            together=self.tag_table_.together,
+            near_equal_group=self.tag_table_.near_equal_group,
             nested=self.tag_table_.nested,
             index=self.tag_table_.index,
+            places=tuple(viewed),
+            base=self._leaning_base(),
         )
+        return learned if presses is None else self.pressed(learned, presses)
 
-    def pressed(self, learned: Profile, presses: PressesLike, step: float) -> Profile:
+    def pressed(self, learned: Profile, presses: PressesLike) -> Profile:
         """Return a profile without presses, moved by presses: what `profile` returns with them.
 
         Parameters
@@ -542,11 +601,9 @@ class TaggedModel(Model, abstract=True):
             A profile of this model without presses.
         presses
             As in `profile`.
-        step
-            How far one press moves an affinity.
         """
         net = who.place_presses(presses, self.tag_table_.index)
-        values = who.press(learned.values, net, step)
+        values = who.press(learned.values, net, learned.step)
         return replace(
             learned,
             values=values,
@@ -634,7 +691,9 @@ class TaggedModel(Model, abstract=True):
                 placed.boosts,
                 options.negative_reasons,
             )
-            columns |= table.columns(states, best.places, columns["score"].to_numpy())
+            leanings = None if states is None else self.leaning_states(states)
+            scores = columns["score"].to_numpy()
+            columns |= table.columns(states, best.places, scores, leanings)
         return user, columns
 
     def explain(
@@ -690,7 +749,11 @@ class TaggedModel(Model, abstract=True):
         self.check_fitted()
         i, other = self.items_.index_of(item_id), self.items_.index_of(other_id)
         if i == other:
-            raise SameItemError(item_id)
+            raise ParameterError(
+                "Both items are {item_id!r}. Name two different ones.",
+                problem="same item",
+                item_id=item_id,
+            )
         placed = self.place_filters({"boost": boost, "unknown": unknown})
         rows = self.item_table_.rows([known_history(self.item_table_, history, placed)[0]])
         state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
@@ -778,6 +841,24 @@ class TaggedModel(Model, abstract=True):
         """Return the rows of the decoder of new items, given their tags."""
         return new
 
+    def _leaning_base(self) -> LeaningBase:
+        table = self.tag_table_
+        return LeaningBase(
+            table.decoder,
+            table.carriers,
+            table.group_carriers,
+            self.item_table_.popularity,
+            table.general,
+            self.remainder_,
+        )
+
+    def _leanings(self, state: UserState) -> dict[Tag, float]:
+        """Return the leanings of one user."""
+        base = self._leaning_base()
+        weights = (state.tags_weight, state.viewed_weight)
+        scores = base.personal_scores(state.values, state.seen, state.strengths, weights)
+        return dict(zip(self.tags_, base.carriers.means(scores).tolist(), strict=True))
+
     def _state(self, profile: Profile) -> UserState:
         seen = np.array(self.item_table_.positions(profile.history), dtype=np.int64)
         strengths = np.array(profile.strengths) if profile.strengths else np.ones(len(seen))
@@ -815,20 +896,22 @@ class TaggedModel(Model, abstract=True):
         negative: bool,
         placed: ResolvedFilters,
     ) -> Recommendations:
-        entries = Recommendations()
+        entries, leanings = Recommendations(), self._leanings(state) if len(places) else {}
         for i in places.tolist():
             parts = self.contributions(i, state, placed)
-            reasons = main_reasons(parts.reasons(min_share=MIN_SHARE), negative=negative)
+            chosen = parts.main(leanings, negative=negative)
             entries.append(
                 Recommendation(
                     item_id=self.items_[i],
                     score=float(scored.scores[i]),
                     match=scored.match(i),
-                    reasons=reasons,
+                    reasons=chosen.reasons,
                     title=self.title(i),
                     general=parts.general,
                     general_share=parts.general_share,
                     boost=parts.boost,
+                    other=chosen.other,
+                    other_share=chosen.other_share,
                 )
             )
         return entries

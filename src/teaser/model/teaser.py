@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.artifact import Content
+from teaser import artifact
 from teaser.data.dataset import Dataset
 from teaser.data.metadata import UserFeatures
 from teaser.data.partitions import Interactions
@@ -16,6 +16,7 @@ from teaser.errors import ParameterError
 from teaser.model._arrays import blocks, to_host
 from teaser.model.build import build_gram
 from teaser.model.estimate import Estimate, FitSize, estimate, explained_memory_error, pair_count
+from teaser.model.extensions.content import Content, content_rows
 from teaser.model.extensions.decoder import (
     LearnedDecoder,
     check_carriers,
@@ -26,7 +27,6 @@ from teaser.model.extensions.decoder import (
 from teaser.model.extensions.discovered import (
     Discovered,
     DiscoveredTags,
-    declared_columns,
     estimate_groups,
     expected_groups,
     find_groups,
@@ -66,9 +66,9 @@ from teaser.model.extensions.user_features import (
     stack_interactions,
     unpack_user_rows,
 )
-from teaser.model.extensions.weights import PLAIN, Weights
+from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs, scale_rows
 from teaser.model.gpu import DeviceScorer, check_device, cupy
-from teaser.model.gram import Gram, nearest, row_weights
+from teaser.model.gram import ContentGram, Gram, nearest, row_weights
 from teaser.model.partitioned import estimate_partitions
 from teaser.model.recipe import Recipe
 from teaser.model.scores import sum_rows
@@ -112,9 +112,10 @@ class Teaser(TaggedModel):
         lambda 1, the penalty on item-to-item weights: larger trusts only what many users share.
     l2_encoder
         lambda 2, the penalty on the encoder: larger spreads what an item says over more tags.
-    content_weight
-        delta, how much sharing a tag counts beside being chosen together: X'X gains delta S S'.
-        Helps where interactions are very sparse.
+    content
+        `Content(weight=...)` makes items alike by their tags, or by the words of texts, beside
+        being chosen together. Helps most where interactions are sparse. None, the default, learns
+        from interactions alone.
     weights
         `Weights(user_power=..., ridge_power=...)` weighs users, the penalties of items, and the
         items that are predicted. None, the default, has no weights.
@@ -202,7 +203,7 @@ class Teaser(TaggedModel):
         *,
         l2_weights: float = 200.0,
         l2_encoder: float = 500.0,
-        content_weight: float = 0.0,
+        content: Content | None = None,
         weights: Weights | None = None,
         discovered: DiscoveredTags | None = None,
         remainder: Remainder | None = None,
@@ -219,7 +220,7 @@ class Teaser(TaggedModel):
     ) -> None:
         self.l2_weights = l2_weights
         self.l2_encoder = l2_encoder
-        self.content_weight = content_weight
+        self.content = content
         self.weights = weights
         self.discovered = discovered
         self.remainder = remainder
@@ -297,10 +298,13 @@ class Teaser(TaggedModel):
                 start=begin,
                 overwrite=own,
             )
-            solution = found.solution
-            self.keep_items(dataset, found.decoder, {} if groups is None else groups.aliases)
+            solution, aliases = found.solution, {} if groups is None else groups.aliases
+            factors = self._weights.of_history(dataset.item_counts)
+            self.keep_items(dataset, found.decoder, aliases, factors)
             self.groups_ = groups
-            self.encoder_ = solution.encoder[: dataset.n_items]
+            E, R = solution.encoder[: dataset.n_items], found.remainder
+            self.encoder_ = E if factors is None else scale_rows(E, factors)
+            self._remainder = R if factors is None or R is None else scale_pairs(R, factors)
             self._user_rows = learn_user_rows(
                 user_features,
                 dataset.X,
@@ -311,7 +315,6 @@ class Teaser(TaggedModel):
                 l2=float(self.l2_encoder),
                 user_power=self._weights.user_power,
             )
-            self._remainder = found.remainder
             self.keep_basis(dataset)
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
@@ -367,7 +370,7 @@ class Teaser(TaggedModel):
         X = stack_interactions(dataset, learned_features(self, dataset))
         gram = self.gram if self.joint_remainder is None else "dense"
         n_tags = dataset.n_tags + 1 + expected_groups(self.discovered, dataset)
-        size = FitSize(n_tags, np.dtype(self.dtype), self.solver, self.content_weight > 0)
+        size = FitSize(n_tags, np.dtype(self.dtype), self.solver, _has_content(self))
         if isinstance(dataset.X, Interactions):
             found = estimate_partitions(X, gram, size, tol=self.tol)
         else:
@@ -458,7 +461,7 @@ class Teaser(TaggedModel):
         packed = super().pack() | Packed(settings, arrays, user_tables)
         return packed if self.groups_ is None else packed | self.groups_.pack()
 
-    def unpack(self, content: Content) -> None:
+    def unpack(self, content: artifact.Content) -> None:
         """Set what `pack` returned; encoder and remainder stay on disk until used."""
         super().unpack(content)
         arrays, fit = content.arrays, content.settings["fit"]
@@ -490,7 +493,7 @@ class Teaser(TaggedModel):
         """Return the rows of new items with the mean of the weights that were learned for a tag."""
         if self.decoder is None:
             return new
-        data = new.data * tag_means(self.tag_table_.learned_decoder)[new.indices]
+        data = new.data * tag_means(self.tag_table_.plain_decoder)[new.indices]
         return sp.csr_array((data, new.indices, new.indptr), shape=new.shape)
 
     def check_parameters(self) -> None:
@@ -557,9 +560,9 @@ def _prepare_system(
     """
     kind, weights = np.dtype(model.dtype), PLAIN if model.weights is None else model.weights
     D = pad_rows(fixed_decoder(dataset, model.weights).astype(kind), user_features)
+    content = content_rows(model.content, dataset)
     how: dict[str, Any] = {
-        "content": pad_rows(declared_columns(dataset), user_features),
-        "content_weight": model.content_weight,
+        "content": None if content is None else pad_rows(content, user_features),
         "device": model.device,
     }
     if model.joint_remainder is not None:
@@ -568,10 +571,10 @@ def _prepare_system(
         return prepare_inverse(dataset.X, model.gram, D, **how)
     n_near = 0 if model.remainder is None else model.remainder.neighbours or 0
     # Before the Gram of the fit, so that there are never two of them.
-    near = {n_near: _find_near(model, dataset, n_near)} if n_near else {}
+    near = {n_near: _find_near(model, dataset, n_near, content)} if n_near else {}
     X, n_items = stack_interactions(dataset, user_features), dataset.n_items
     how |= {"user_power": weights.user_power, "n_items": n_items}
-    size = FitSize(D.shape[1], kind, model.solver, has_content=model.content_weight > 0)
+    size = FitSize(D.shape[1], kind, model.solver, has_content=content is not None)
     gram = build_gram(X, model.gram, size, **how)
     system = prepare(
         gram,
@@ -587,8 +590,20 @@ def _prepare_system(
     return SharedSystem(**own, near=near)
 
 
-def _find_near(model: Teaser, dataset: Dataset, m: int) -> sp.csr_array:
-    """Return the nearest neighbours of each item (items x items)."""
+def _has_content(model: Teaser) -> bool:
+    return model.content is not None and model.content.weight > 0
+
+
+def _find_near(
+    model: Teaser, dataset: Dataset, m: int, content: sp.csr_array | None
+) -> sp.csr_array:
+    """Return the nearest neighbours of each item (items x items).
+
+    Parameters
+    ----------
+    content
+        What `content_rows` returned for this model and data set.
+    """
     given = model.gram
     gram: Gram
     if not isinstance(dataset.X, Interactions) or isinstance(given, str):
@@ -599,7 +614,7 @@ def _find_near(model: Teaser, dataset: Dataset, m: int) -> sp.csr_array:
         gram = given.with_user_power(NEAR_POWER)
     else:  # counted elsewhere, as by a cluster: its own cosines are all there are
         gram = build_gram(dataset.X, given, FitSize(1, np.dtype(model.dtype)))
-    return nearest(gram, m)
+    return nearest(gram if content is None else ContentGram(gram, content), m)
 
 
 def _fit_parts(
@@ -699,7 +714,7 @@ def _neighbours(model: Teaser, system: System, dataset: Dataset, m: int) -> Neig
     penalty = float(model.l2_weights) * to_host(system.row_penalty).astype(np.float64)
     if m not in kept:
         if m not in near:
-            near[m] = _find_near(model, dataset, m)
+            near[m] = _find_near(model, dataset, m, content_rows(model.content, dataset))
         kept.clear()  # G on the neighbours may be large
         kept[m] = Neighbours.build(
             system.gram, m, penalty=penalty, n_items=dataset.n_items, near=near[m]
@@ -765,4 +780,7 @@ def _matched(start: Teaser, dataset: Dataset, user_features: UserFeatures | None
     if not isinstance(start, Teaser):
         raise ParameterError(f"start must be a fitted Teaser, found a {type(start).__name__}.")
     start.check_fitted()
-    return match_rows(start, start.encoder_, dataset, user_features)
+    E, scale = start.encoder_, start.tag_table_.item_scale
+    if scale is not None:
+        E = scale_rows(E, scale[: E.shape[0]])
+    return match_rows(start, E, dataset, user_features)

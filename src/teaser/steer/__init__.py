@@ -3,12 +3,20 @@
 from teaser.steer.lift import Lift, smallest_presses
 from teaser.steer.quick_start import quick_picks
 from teaser.steer.similarity import Similar, SimilarItems, similar
-from teaser.steer.statement import Statement, say, statements, undo_presses
+from teaser.steer.statement import (
+    Evidence,
+    Statement,
+    naive_statements,
+    say,
+    statements,
+    undo_presses,
+)
 from teaser.steer.tag_examples import TagBeside, TagExample, TagExamples, tag_examples
 from teaser.steer.variation import Variation, start_presses, vary_item
 from teaser.steer.variety import varied
 
 __all__ = [
+    "Evidence",
     "Lift",
     "Similar",
     "SimilarItems",
@@ -17,6 +25,7 @@ __all__ = [
     "TagExample",
     "TagExamples",
     "Variation",
+    "naive_statements",
     "quick_picks",
     "say",
     "similar",

@@ -161,7 +161,7 @@ def smallest_presses(
     time = _Time(seconds)
     barred = model.item_table_.barred(allowed)
     profile = model.profile(history, about=about, steering=steering)
-    case = _case(model, item_id, profile, presses, barred, steering)
+    case = _case(model, item_id, profile, presses, barred)
     if not case.may_rise:
         return None
     found = {} if case.rank({}) <= k else _search(case, int(k), int(max_presses), time)
@@ -235,12 +235,10 @@ class _Case:
         return np.asarray(self.D[[self.item]].toarray()).ravel()
 
     def moves(self, sign: int, places: Array) -> Array:
-        """Return how far each further press of a sign moves an affinity (tags x presses)."""
-        a = self.values[places, None]
+        """Return which further presses of a sign are left, 1 or 0 (tags x presses)."""
         net = np.array([self.placed.get(j, 0) for j in places.tolist()])[:, None]
         steps = np.clip(net + sign * np.arange(2 * MAX_PRESSES + 1), -MAX_PRESSES, MAX_PRESSES)
-        reached = np.clip(a + self.step * steps, np.minimum(-1, a), np.maximum(1, a))
-        return np.asarray(np.abs(np.diff(reached, axis=1)))
+        return np.asarray(np.abs(np.diff(steps, axis=1)))
 
 
 def _case(
@@ -249,7 +247,6 @@ def _case(
     profile: Profile,
     presses: PressesLike | None,
     barred: Array,
-    steering: Steering,
 ) -> _Case:
     item = model.items_.index_of(item_id)
     seen = [model.items_.index_of(known) for known in profile.history]
@@ -267,7 +264,7 @@ def _case(
         weight=profile.tags_weight,
         viewed=model.viewed_scores(profile) if model.has_remainder else None,
         placed=place_presses(presses, model.tag_table_.index),
-        step=steering.step,
+        step=profile.step,
         rivals=rivals,
         wins_tie=wins_tie,
     )
@@ -350,7 +347,7 @@ class _Board:
         for sign in (1, -1):
             places = np.flatnonzero((sign * gain > 0).any(axis=0))
             for j, moves in zip(places.tolist(), case.moves(sign, places), strict=True):
-                reach = np.concatenate([[0.0], np.cumsum(moves / case.step)])
+                reach = np.concatenate([[0.0], np.cumsum(moves)])
                 # Presses beyond the bound of the affinity move nothing and are left out.
                 n = min(max_presses, int(np.searchsorted(reach, reach[-1] - 1e-12)))
                 lever = _Lever(j, sign, sign * gain[:, j], reach[: n + 1])

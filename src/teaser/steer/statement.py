@@ -1,86 +1,149 @@
-"""Two or three plain statements about a profile, each of which can be contradicted."""
+"""What is said of a person: statements with evidence, each of which can be contradicted.
+
+The bounds were chosen on people who were not in the fit, with 80 % of their history as the profile:
+how often people of whom something was said chose such items afterwards, against everybody's rate.
+"""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
-from teaser.explain import join_names
-from teaser.profile import DEFAULT_STEERING, GENERAL, MAX_PRESSES, POPULARITY, Profile
+from teaser.explain import join_values
+from teaser.leaning import LeaningBase
+from teaser.profile import MAX_PRESSES, Profile
 
 Array = NDArray[Any]
-# Only affinities of at least this share of the strongest one are stated.
-_SHARE = 0.5
-# Affinities below half a press are never stated.
-_LEAST = 0.1
-_TOGETHER, _APART = 3, 2
+# Leanings are measured in standard deviations of the person's own scores.
+_KNOWN, _GUESSED, _AWAY = 0.5, 1.5, 0.3
+# What is known stands on at least so many items, and on this multiple of everybody's rate.
+_LEAST_OWN, _MORE, _EXPECTED = 2, 1.5, 0.1
+# A guess is about at least so many items, of which fewer than one was to be expected.
+_LEAST_ITEMS = 5
+# Only tags with at least this share of everybody's choices are said to be avoided, where at least
+# so many items were to be expected and less than half of them were chosen.
+_COMMON, _LEAST_EXPECTED, _LESS = 0.05, 2, 0.5
+# One item says nothing of a person.
+_LEAST_LIKED = 2
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a person can check a statement by.
+
+    Attributes
+    ----------
+    own
+        How many items of the history carry the tag; disliked ones do not count.
+    of
+        How many items the history has, disliked ones left out.
+    others
+        The share of everybody's choices that carry the tag.
+    """
+
+    own: int
+    of: int
+    others: float
+
+    @property
+    def in_others(self) -> tuple[int, int]:
+        """The share of the others as two small numbers: (1, 14) is one in fourteen."""
+        if self.others <= 0:
+            return 0, 1
+        whole = round(1 / self.others)
+        # 1 in 3 for 0.33, but 4 in 10 for 0.37.
+        if whole >= 10 or (whole >= 2 and abs(1 / whole - self.others) < 0.02):
+            return 1, whole
+        found = Fraction(round(10 * self.others), 10)
+        return found.numerator * (10 // found.denominator), 10
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a person leans towards (+1) or away from (-1).
+    """What a person leans towards (+1) or away from (-1), or may lean towards.
 
     Attributes
     ----------
+    kind
+        `"known"`: leaning and own history agree. `"guessed"`: the leaning is strong, and no item of
+        the history carries the tag.
+    leaning
+        1 for towards, -1 for away from; a guess is always towards.
     tags
-        Tags of different features, strongest affinity first, all with the sign of `leaning`.
+        The tag, and tags that are near-equal to it; the one on most items first.
+    evidence
+        How often the tags are in the history, and in everybody's.
     strength
-        The smallest absolute affinity among the tags, near-equal ones summed.
-    near_equal
-        The tags that lie on nearly the same items as one of `tags` and are stated with it.
+        The absolute leaning, in standard deviations of the person's scores.
     """
 
+    kind: Literal["known", "guessed"]
     leaning: Literal[1, -1]
     tags: tuple[Tag, ...]
-    strength: float
-    near_equal: Mapping[Tag, tuple[Tag, ...]] = field(default_factory=dict, compare=False)
+    evidence: Evidence
+    strength: float = field(default=0.0, compare=False)
 
 
-def statements(profile: Profile, *, k: int = 3) -> list[Statement]:
-    """Return at most k statements that a profile supports.
+def statements(
+    profile: Profile, *, known: int = 3, guessed: int = 2, away: int = 2
+) -> list[Statement]:
+    """Return what can be said of a person: what is known, guesses, then what is avoided.
 
-    The first names what the user leans towards: the strongest tag of each of up to three
-    features. Up to two more each name one tag that the user leans away from, so that each can be
-    contradicted on its own. An affinity is stated only if it is at least 0.1 and at least half
-    the strongest one. So that no statement contradicts another, near-equal tags, which lie on
-    nearly the same items, count once with the sum of their affinities, and a tag that lies inside
-    a liked one or around it, or a group named by the same item, is not said to be avoided.
-    Popularity, general appeal and values that are not stated are left out, as is an affinity that
-    the user's own presses oppose. An empty profile has no statements.
+    Near-equal tags are one statement, and nothing is said twice: a tag that lies inside a stated
+    one or around it is left out. What the person's own presses oppose is not said, nor is a
+    pressed tag guessed. Nothing is said of fewer than two liked
+    items.
+
+    - Known: the items with the tag stand clearly above the person's average item, at least two
+      items of the history carry it, and its rate there is clearly above everybody's. Those come
+      first whose leaning and rate, against everybody's, are highest.
+    - Guessed: they stand far above it, and no item of the history carries the tag, where none was
+      to be expected.
+    - Away: they stand clearly below it, the tag is common, and its rate in the history is less
+      than half everybody's.
+
+    Parameters
+    ----------
+    known, guessed, away
+        The most statements of each sort.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-        raise ParameterError(f"k must be a whole number of at least 0, found {k!r}.")
-    places, totals = _leanings(profile)
-    pairs = zip(places.tolist(), totals.tolist(), strict=True)
-    found = [_Leaning(profile.tags[place], total, place) for place, total in pairs]
-    strong = sorted(found, key=lambda each: (-abs(each.affinity), each.tag))
-    liked = list(islice(_one_a_feature(e for e in strong if e.affinity > 0), _TOGETHER))
-    apart = (e for e in strong if e.affinity < 0 and not _overlaps(profile, e, liked))
-    told = [_statement(profile, 1, liked)] if liked else []
-    told += [_statement(profile, -1, [e]) for e in islice(_one_a_feature(apart), _APART)]
-    return told[:k]
+    for name, n in (("known", known), ("guessed", guessed), ("away", away)):
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ParameterError(f"{name} must be a whole number of at least 0, found {n!r}.")
+    found = _Groups.read(profile)
+    return [] if found is None else found.told(known, guessed, away)
+
+
+def naive_statements(profile: Profile, *, known: int = 3) -> list[Statement]:
+    """Return what the history alone would say: the tags whose rate stands out most.
+
+    It is the yardstick of `statements`: the same tags and the same least evidence, in the order of
+    (own - expected) / the standard deviation of own, without any model.
+    """
+    found = _Groups.read(profile)
+    if found is None:
+        return []
+    expected = found.length * found.others
+    z = (found.own - expected) / np.sqrt(np.maximum(expected * (1 - found.others), 1e-12))
+    allowed = found.sayable & (found.own >= _LEAST_OWN) & (z > 0)
+    order = [g for g in np.argsort(-z, kind="stable").tolist() if allowed[g]]
+    return [found.statement("known", 1, g) for g in order[:known]]
 
 
 def undo_presses(
-    statement: Statement,
-    learned: Profile,
-    presses: Mapping[Tag, int] | None = None,
-    *,
-    step: float = DEFAULT_STEERING.step,
+    statement: Statement, learned: Profile, presses: Mapping[Tag, int] | None = None
 ) -> dict[Tag, int]:
-    """Return the presses behind "not really": as many as bring each affinity to 0 or beyond.
+    """Return the presses behind "not really": as many as bring the leaning to 0 or beyond.
 
-    The affinity of a tag with near-equal ones is the sum of theirs, presses on the others
-    included; the tag alone is pressed.
-
-    If all remaining presses do not reach 0, they are all returned: `statements` does not state a
-    tag that was pressed against. A tag without remaining presses is left out.
+    They are on the first tag of the statement. If all remaining presses do not reach 0, they are
+    all returned: `statements` does not say what was pressed against. It is empty if no press is
+    left.
 
     Parameters
     ----------
@@ -90,20 +153,21 @@ def undo_presses(
         The profile of the same user without presses.
     presses
         The current presses, to which these are added.
-    step
-        How far one press moves an affinity.
     """
-    found, pressed = {}, presses or {}
-    for tag in statement.tags:
-        places, now = _group(learned, learned.place_of(tag)), pressed.get(tag, 0)
-        others = sum(pressed.get(learned.tags[j], 0) for j in places) - now
-        a = statement.leaning * (float(learned.values[places].sum()) + step * others)
-        # Rounding may lift n presses slightly above n.
-        wanted = max(1, math.ceil(a / step - 1e-9))
-        steps = -statement.leaning * min(MAX_PRESSES, wanted) - now
-        if steps * statement.leaning < 0:
-            found[tag] = steps
-    return found
+    pressed, tag = presses or {}, statement.tags[0]
+    now, wanted = pressed.get(tag, 0), 1
+    if learned.base is not None:
+        values = np.array(learned.values, dtype=np.float64)
+        for each, steps in pressed.items():
+            values[learned.place_of(each)] += learned.step * steps
+        leaning, by_press = _leaning_and_press(learned, learned.base, values, tag)
+        if by_press > 0:
+            # Rounding may lift n presses slightly above n.
+            wanted = math.ceil(statement.leaning * leaning / by_press - 1e-9)
+    # Net presses that oppose the statement, so that it is not said again.
+    net = max(1, wanted - statement.leaning * now)
+    steps = -statement.leaning * min(MAX_PRESSES, net) - now
+    return {tag: steps} if steps * statement.leaning < 0 else {}
 
 
 def say(statement: Statement) -> str:
@@ -111,100 +175,151 @@ def say(statement: Statement) -> str:
 
     Examples
     --------
-    >>> say(Statement(1, (Tag("type", "Concert"), Tag("town", "Ghent")), 0.7))
-    'You lean towards Concert and Ghent.'
+    >>> say(Statement("known", 1, (Tag("theme", "Jazz"),), Evidence(5, 12, 0.07)))
+    'You lean towards Jazz: 5 of your 12, 1 in 14 for others.'
     """
+    named, evidence = join_values(statement.tags), statement.evidence
+    if statement.kind == "guessed":
+        yet = f"None of your {evidence.of:,} has it yet."
+        return f"A guess: people like you also choose {named}. {yet}"
     way = "towards" if statement.leaning > 0 else "away from"
-    told = [
-        " / ".join(each.label for each in (tag, *statement.near_equal.get(tag, ())))
-        for tag in statement.tags
-    ]
-    return f"You lean {way} {join_names(told)}."
+    n, out_of = evidence.in_others
+    own = f"{evidence.own:,}" if evidence.own else "none"
+    return f"You lean {way} {named}: {own} of your {evidence.of:,}, {n} in {out_of:,} for others."
 
 
-class _Leaning(NamedTuple):
-    """A tag, the sum of the affinities of its group of near-equal tags, and its position."""
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """The groups of near-equal tags of one profile, as statements see them.
 
-    tag: Tag
-    affinity: float
-    place: int
-
-
-def _leanings(profile: Profile) -> tuple[Array, Array]:
-    """Return the positions of the tags that are strong enough, and the sum of each one's group.
-
-    A group of near-equal tags has the name of its tag that leans most in the direction of the sum.
-    Groups of which a tag was pressed against the sum are left out.
+    Attributes
+    ----------
+    strength
+        Leanings in standard deviations of the person's scores (groups).
+    own, length, others
+        `own`, `of` and `others` of `Evidence`; the first and the last one for each group.
+    counts
+        How many items carry a tag of each group.
+    sayable
+        Which groups some items carry, but not all, and somebody chose.
+    raised, lowered
+        Which groups have a tag with presses of + or of - (groups).
     """
-    group = _numbers(profile)
-    own = np.flatnonzero(group >= 0)
-    number, a = group[own], np.asarray(profile.values, dtype=np.float64)[own]
-    totals = np.bincount(number, weights=a)
-    size = np.abs(totals)
-    for tag, steps in profile.presses.items():
-        pressed = group[profile.place_of(tag)]
-        if pressed >= 0 and steps * totals[pressed] < 0:
-            size[pressed] = 0.0
-    is_strong = size >= max(_LEAST, _SHARE * float(size.max(initial=0.0)))
-    few = is_strong[number]
-    own, number, a = own[few], number[few], a[few]
-    # Of each group, the first of the tags that lean most in the direction of the sum.
-    order = np.lexsort((-np.sign(totals[number]) * a, number))
-    sorted_numbers = number[order]
-    is_first = np.ones(len(order), dtype=bool)
-    np.not_equal(sorted_numbers[1:], sorted_numbers[:-1], out=is_first[1:])
-    order = order[is_first]
-    return own[order], totals[number[order]]
+
+    profile: Profile
+    base: LeaningBase
+    group: Array
+    strength: Array
+    own: Array
+    length: int
+    others: Array
+    counts: Array
+    sayable: Array
+    raised: Array
+    lowered: Array
+
+    @classmethod
+    def read(cls, profile: Profile) -> "_Groups | None":
+        """Return the groups of a profile; None if nothing can be said of it."""
+        base, group = profile.base, profile.near_equal_group
+        strengths = profile.strengths or (1.0,) * len(profile.places)
+        liked = [i for i, x in zip(profile.places, strengths, strict=True) if x > 0]
+        if base is None or group is None or len(liked) < _LEAST_LIKED:
+            return None
+        scores = profile.personal_scores
+        spread, size = float(scores.std()), float(np.abs(scores).max())
+        # Where all items score the same, differences are rounding.
+        if not spread > 1e-9 * size:
+            return None
+        carriers = base.group_carriers
+        counts, others = carriers.counts, carriers.rates(base.popularity)
+        raised, lowered = np.zeros((2, len(counts)), dtype=bool)
+        for tag, steps in profile.presses.items():
+            number = group[profile.place_of(tag)]
+            if number >= 0:
+                (raised if steps > 0 else lowered)[number] = True
+        return cls(
+            profile,
+            base,
+            group,
+            carriers.means(scores) / spread,
+            carriers.count_in(np.array(liked, dtype=np.int64)),
+            len(liked),
+            others,
+            counts,
+            (counts > 0) & (counts < len(scores)) & (others > 0),
+            raised,
+            lowered,
+        )
+
+    def told(self, known: int, guessed: int, away: int) -> list[Statement]:
+        """Return at most so many statements of each sort, none about what another says."""
+        expected = self.length * self.others
+        lean, own = self.strength, self.own
+        is_known = (lean >= _KNOWN) & (own >= _LEAST_OWN) & (own >= _MORE * expected)
+        # One item less, and a little more expected: two items of a rare tag may be chance.
+        lift = (own - 1) / (expected + _EXPECTED)
+        is_guess = (lean >= _GUESSED) & (own == 0) & (expected < 1)
+        is_guess &= (self.counts >= _LEAST_ITEMS) & ~self.raised
+        is_away = (lean <= -_AWAY) & (self.others >= _COMMON) & (expected >= _LEAST_EXPECTED)
+        is_away &= own < _LESS * expected
+        may_rise, may_fall = self.sayable & ~self.lowered, self.sayable & ~self.raised
+        blocked = np.zeros(len(own), dtype=bool)
+        found = []
+        sorts: tuple[tuple[int, Literal["known", "guessed"], Literal[1, -1], Array, Array], ...] = (
+            (known, "known", 1, lift * np.sqrt(np.maximum(lean, 0.0)), is_known & may_rise),
+            # Of two guesses as strong, the one about more items says more.
+            (guessed, "guessed", 1, lean * np.sqrt(self.counts), is_guess & may_rise),
+            (away, "known", -1, -lean, is_away & may_fall),
+        )
+        for n, kind, way, order, allowed in sorts:
+            for g in self._first(n, order, allowed, blocked):
+                found.append(self.statement(kind, way, g))
+        return found
+
+    def statement(
+        self, kind: Literal["known", "guessed"], leaning: Literal[1, -1], g: int
+    ) -> Statement:
+        """Return a statement about a group."""
+        evidence = Evidence(int(self.own[g]), self.length, float(self.others[g]))
+        tags = tuple(self.profile.tags[j] for j in self._members(g))
+        return Statement(kind, leaning, tags, evidence, abs(float(self.strength[g])))
+
+    def _first(self, n: int, order: Array, allowed: Array, blocked: Array) -> Iterator[int]:
+        """Yield the first n groups that say something new, and mark what they say as blocked."""
+        places = np.flatnonzero(allowed)
+        for g in places[np.argsort(-order[places], kind="stable")].tolist():
+            if n <= 0:
+                return
+            if not blocked[g]:
+                self._block(g, blocked)
+                n -= 1
+                yield g
+
+    def _members(self, g: int) -> list[int]:
+        """Return the columns of a group's tags, the one on most items first."""
+        places = np.flatnonzero(self.group == g)
+        counts = self.base.carriers.counts[places]
+        found: list[int] = places[np.argsort(-counts, kind="stable")].tolist()
+        return found
+
+    def _block(self, g: int, blocked: Array) -> None:
+        """Mark a group, and those with a tag that lies inside one of its tags or around it."""
+        blocked[g] = True
+        nested = self.profile.nested
+        for j in self._members(g) if nested is not None else ():
+            blocked[self.group[nested.indices[nested.indptr[j] : nested.indptr[j + 1]]]] = True
 
 
-def _statement(profile: Profile, leaning: Literal[1, -1], found: list[_Leaning]) -> Statement:
-    near = {each.tag: _near_equal(profile, each.place) for each in found}
-    return Statement(
-        leaning,
-        tuple(each.tag for each in found),
-        min(abs(each.affinity) for each in found),
-        {tag: others for tag, others in near.items() if others},
-    )
-
-
-def _near_equal(profile: Profile, place: int) -> tuple[Tag, ...]:
-    """Return the other tags that lie on nearly the same items as a tag."""
-    return tuple(profile.tags[j] for j in _group(profile, place) if j != place)
-
-
-def _group(profile: Profile, place: int) -> list[int]:
-    """Return the positions of a tag and of its near-equal ones."""
-    if profile.together is None or profile.together[place] < 0:
-        return [place]
-    return np.flatnonzero(profile.together == profile.together[place]).tolist()
-
-
-def _numbers(profile: Profile) -> Array:
-    """Return the number of each tag's group; -1 for those that are never stated."""
-    if profile.together is not None:
-        return profile.together
-    apart = (POPULARITY, GENERAL)
-    return np.array(
-        [-1 if tag in apart else j for j, tag in enumerate(profile.tags)], dtype=np.int64
-    )
-
-
-def _overlaps(profile: Profile, each: _Leaning, liked: list[_Leaning]) -> bool:
-    """Whether a tag lies inside a liked one or around it, or has an item's name in common."""
-    nested = profile.nested
-    if nested is not None:
-        # An entry of a sparse matrix takes a hundred times as long as one of its row.
-        row = nested.indices[nested.indptr[each.place] : nested.indptr[each.place + 1]]
-        if any(other.place in row for other in liked):
-            return True
-    named = set(each.tag.value.split(", ")) if each.tag.discovered else set()
-    return any(o.tag.discovered and named & set(o.tag.value.split(", ")) for o in liked)
-
-
-def _one_a_feature(found: Iterable[_Leaning]) -> Iterator[_Leaning]:
-    """Yield the first tag of each feature."""
-    known: set[str] = set()
-    for each in found:
-        if each.tag.feature not in known:
-            known.add(each.tag.feature)
-            yield each
+def _leaning_and_press(
+    profile: Profile, base: LeaningBase, values: Array, tag: Tag
+) -> tuple[float, float]:
+    """Return the leaning towards a tag's group at some affinities, and what a press adds to it."""
+    place = profile.place_of(tag)
+    number = -1 if profile.near_equal_group is None else int(profile.near_equal_group[place])
+    if number < 0:
+        return 0.0, 0.0
+    moved = replace(profile, values=values).personal_scores
+    column = np.asarray(base.decoder[:, [place]].todense(), dtype=np.float64).ravel()
+    both = base.group_carriers.means(np.column_stack([moved, column]))[number]
+    return float(both[0]), profile.step * profile.tags_weight * float(both[1])

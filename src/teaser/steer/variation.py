@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import NoTagsError, ParameterError
+from teaser.errors import ParameterError
 from teaser.model.extensions.user_features import About
 from teaser.model.filters import Filters
 from teaser.model.tables import History
@@ -76,7 +76,7 @@ def start_presses(
 
     Raises
     ------
-    NoTagsError
+    ParameterError
         If the item has neither declared nor discovered tags.
     """
     check_count("n", n)
@@ -117,7 +117,7 @@ def vary_item(
 
     Raises
     ------
-    NoTagsError
+    ParameterError
         If the item has no tags.
     ParameterError
         If the item does not have a tag that is to be changed.
@@ -166,8 +166,8 @@ def _start(
                 f"The item {item_id!r} has no tag {tag}, so it cannot be changed. It has: {known}."
             )
         new += [] if other is None else [resolve_tag(other, index)]
-    together = model.tag_table_.together
-    left = {j: weight for j, weight in own.items() if together[j] not in together[gone]}
+    group = model.tag_table_.near_equal_group
+    left = {j: weight for j, weight in own.items() if group[j] not in group[gone]}
     for j in new:
         beside = _tags_beside(model, j)
         left = {place: weight for place, weight in left.items() if place in beside}
@@ -184,7 +184,11 @@ def _own_tags(model: TaggedModel, item_id: ItemId) -> dict[int, float]:
     row = rarity_rows(model, np.array([model.items_.index_of(item_id)]))
     own = {j: x for j, x in zip(row.indices.tolist(), row.data.tolist(), strict=True) if x}
     if not own:
-        raise NoTagsError(item_id)
+        raise ParameterError(
+            "The item {item_id!r} has no tags, so it cannot be a start. Choose another item.",
+            problem="no tags",
+            item_id=item_id,
+        )
     return own
 
 
@@ -198,7 +202,7 @@ def _tell_most(model: TaggedModel, own: Mapping[int, float]) -> list[int]:
     apart: dict[int, int] = {}
     firsts: dict[str, int] = {}
     for j in sorted(chosen, key=lambda j: (-own[j], j)):
-        apart.setdefault(int(model.tag_table_.together[j]), j)
+        apart.setdefault(int(model.tag_table_.near_equal_group[j]), j)
     for j in apart.values():
         firsts.setdefault(model.tags_[j].feature, j)
     # Stable: the first of each feature, then the others, each in their order.

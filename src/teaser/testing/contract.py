@@ -17,13 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from teaser import artifact
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.errors import (
-    ArtifactError,
-    NotFittedError,
-    ParameterError,
-    UnknownItemError,
-    UnknownTagError,
-)
+from teaser.errors import ArtifactError, NotFittedError, ParameterError, UnknownNameError
 from teaser.explain import BoostReason
 from teaser.model import load
 from teaser.profile import GENERAL, Steering
@@ -53,7 +47,7 @@ def assert_same_lists(found: pl.DataFrame, wanted: pl.DataFrame, rtol: float = 1
     assert same.mean() > 0.95
     if "reasons" not in found.columns:
         return
-    for name in ("general", "boost"):
+    for name in ("general", "boost", "other"):
         assert_allclose(
             found[name].to_numpy()[same], wanted[name].to_numpy()[same], rtol=rtol, atol=rtol
         )
@@ -290,7 +284,7 @@ class ModelContract(ListContract):
         for k in (0, -1, 2.5, True, "5"):
             with pytest.raises(ParameterError, match="k must be"):
                 fitted.recommend(["i0"], k=k)
-        with pytest.raises(UnknownItemError, match="i99x"):
+        with pytest.raises(UnknownNameError, match="i99x"):
             fitted.recommend(["i0", "i99x"])
         with pytest.raises(ParameterError, match="'i0'"):
             fitted.recommend("i0")
@@ -350,12 +344,15 @@ class TaggedModelContract(ModelContract):
         _assert_same_scores(fitted.score_batch(data.X[:3], presses), single, data, self.rtol)
 
     def test_a_press_moves_one_affinity_by_a_step(self, fitted: Any) -> None:
-        before = fitted.profile(["i1", "i5"]).affinities
+        learned = fitted.profile(["i1", "i5"])
+        before = learned.affinities
         after = fitted.profile(["i1", "i5"], {"labels=free": 1}).affinities
         assert before.keys() == after.keys()
         (moved,) = (tag for tag in before if before[tag] != after[tag])
         assert str(moved) == "labels=free"
-        assert after[moved] - before[moved] == pytest.approx(0.2)
+        assert after[moved] - before[moved] == pytest.approx(learned.step)
+        paper = Steering(scale="paper")
+        assert fitted.profile(["i1", "i5"], steering=paper).step == 0.2
 
     def test_a_press_never_lowers_an_item_that_carries_the_tag(self, fitted: Any) -> None:
         data = example_dataset()
@@ -424,7 +421,7 @@ class TaggedModelContract(ModelContract):
             by_tags = few["declared"] + few["discovered"] + few["popularity"]
             assert by_tags[0, n] == pytest.approx(sum(found.tags.values()), rel=1e-9, abs=1e-12)
         shares = fitted.list_shares(X, places)
-        assert sum(shares.values()) == pytest.approx(1.0)
+        assert sum(shares.parts.values()) == pytest.approx(1.0)
 
     def test_impacts_sum_to_one(self, fitted: Any) -> None:
         assert sum(fitted.profile(["i1", "i5"]).impacts.values()) == pytest.approx(1.0)
@@ -453,7 +450,7 @@ class TaggedModelContract(ModelContract):
         assert_allclose(apart, np.tile(apart[:, :1], (1, apart.shape[1])), rtol=0, atol=1e-9)
 
     def test_an_unknown_tag_is_named_with_the_closest(self, fitted: Any) -> None:
-        with pytest.raises(UnknownTagError, match="town=Ghent"):
+        with pytest.raises(UnknownNameError, match="town=Ghent"):
             fitted.profile(["i1"], {"town=Gent": 1})
 
 

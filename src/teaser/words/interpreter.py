@@ -6,7 +6,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from teaser.data.tags import Tag
-from teaser.errors import InterpreterError, ParameterError, RequestLengthError, closest
+from teaser.errors import LimitError, ParameterError, ResourceError, closest, shortened
 from teaser.words.grammar import Grammar
 from teaser.words.phrases import LANGUAGES, lexicon, tokenize
 from teaser.words.segmenter import Segmenter
@@ -40,11 +40,10 @@ def read(
 
     Raises
     ------
-    RequestLengthError
+    LimitError
         If the text is longer.
     """
-    if len(text) > LONGEST:
-        raise RequestLengthError(len(text), LONGEST)
+    _check_length(text)
     day = today or date.today()
     chosen = written_language(text, language, vocabulary)
     atoms = Segmenter(text, vocabulary, chosen, day).atoms()
@@ -94,17 +93,16 @@ def interpret(
 
     Raises
     ------
-    RequestLengthError
+    LimitError
         If the text is longer than 2,000 letters.
     ParameterError
         If no installed interpreter has the name.
-    InterpreterError
+    ResourceError
         If it fails, or returns what is no reading of this vocabulary.
     """
     if interpreter == "":
         return read(text, vocabulary, language=language, today=today)
-    if len(text) > LONGEST:
-        raise RequestLengthError(len(text), LONGEST)
+    _check_length(text)
     day = today or date.today()
     if isinstance(interpreter, str):
         name, function = interpreter, find_interpreter(interpreter)
@@ -113,10 +111,10 @@ def interpret(
     try:
         found = function(text, vocabulary, language, day)
     except Exception as error:
-        raise InterpreterError(name, f"It failed: {type(error).__name__}: {error}") from error
+        raise _unusable(name, f"It failed: {type(error).__name__}: {error}") from error
     problem = _problem(found, vocabulary)
     if problem:
-        raise InterpreterError(name, problem)
+        raise _unusable(name, problem)
     # What contradicts is for us to say.
     return Reading.from_wishes(found.wishes, found.unknown, today=day)
 
@@ -129,7 +127,7 @@ def find_interpreter(name: str) -> Interpreter:
     ------
     ParameterError
         If there is none of that name.
-    InterpreterError
+    ResourceError
         If it cannot be loaded.
     """
     known = {point.name: point for point in entry_points(group=GROUP)}
@@ -141,10 +139,25 @@ def find_interpreter(name: str) -> Interpreter:
     try:
         found: Interpreter = known[name].load()
     except Exception as error:
-        raise InterpreterError(name, f"It cannot be loaded: {error}") from error
+        raise _unusable(name, f"It cannot be loaded: {error}") from error
     if not callable(found):
-        raise InterpreterError(name, f"It is no function, but {type(found).__name__}.")
+        raise _unusable(name, f"It is no function, but {type(found).__name__}.")
     return found
+
+
+def _check_length(text: str) -> None:
+    if len(text) > LONGEST:
+        raise LimitError(
+            "The request has {n:,} letters; at most {limit:,} are read. Write a shorter one.",
+            problem="letters",
+            n=len(text),
+            limit=LONGEST,
+        )
+
+
+def _unusable(name: str, problem: str) -> ResourceError:
+    said = f"The interpreter {shortened(name)!r} of requests in words cannot be used. {problem}"
+    return ResourceError(said)
 
 
 def _problem(found: object, vocabulary: Vocabulary) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import ContradictionError, ParameterError, PeriodError, WishError
+from teaser.errors import ParameterError, shortened
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import MAX_PRESSES
@@ -54,9 +54,9 @@ class Period:
         fixed = self.first is not None or self.last is not None
         known = self.name in NAMES if self.name else fixed
         if not known or (self.name and fixed):
-            raise PeriodError(str(self))
+            raise _no_period(str(self))
         if self.first is not None and self.last is not None and self.last < self.first:
-            raise PeriodError(str(self))
+            raise _no_period(str(self))
 
     def __str__(self) -> str:
         return self.name or f"{self.first or ''}..{self.last or ''}"
@@ -67,21 +67,21 @@ class Period:
 
         Raises
         ------
-        PeriodError
+        ParameterError
             If it is neither a name of a period nor `2026-11-20..2026-11-22` with one or both days.
         """
         if text in NAMES:
             return cls(text)
         found = _DAYS.fullmatch(text)
         if not found:
-            raise PeriodError(text)
+            raise _no_period(text)
         try:
             first, last = (date.fromisoformat(day) if day else None for day in found.group(1, 3))
         except ValueError:
-            raise PeriodError(text) from None
+            raise _no_period(text) from None
         if found[2] is None:
             if first is None or last is not None:
-                raise PeriodError(text)
+                raise _no_period(text)
             last = first
         return cls("", first, last)
 
@@ -139,8 +139,6 @@ ENDING = frozenset({"press", "never"})
 _ENDS = re.compile(r" for (today|week|always)$")
 _STEPS = re.compile(r"[+-]?[1-9]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
-# The letters of a wish that an error repeats.
-_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ class Wish:
     def __post_init__(self) -> None:
         problem = self._problem()
         if problem:
-            raise WishError(f"{self.kind} {self.name}".strip()[:_SHOWN], problem)
+            raise _no_wish(f"{self.kind} {self.name}".strip(), problem)
 
     def __str__(self) -> str:
         parts: list[str] = [self.kind]
@@ -207,12 +205,12 @@ class Wish:
 
         Raises
         ------
-        WishError
+        ParameterError
             If the text is no wish.
         """
         kind, _, rest = text.partition(" ")
         if kind not in KINDS:
-            raise WishError(text[:_SHOWN], f"It has to begin with one of {', '.join(KINDS)}.")
+            raise _no_wish(text, f"It has to begin with one of {', '.join(KINDS)}.")
         if kind == "variety":
             return cls(kind, number=_number(text, rest))
         if kind == "when":
@@ -229,7 +227,7 @@ class Wish:
             return cls(kind, rest, lasts=lasts)
         steps, _, name = rest.partition(" ")
         if not _STEPS.fullmatch(steps):
-            raise WishError(text[:_SHOWN], "Write the steps before the tag, such as +4 or -2.")
+            raise _no_wish(text, "Write the steps before the tag, such as +4 or -2.")
         return cls(kind, name, steps=int(steps), lasts=lasts)
 
     def _problem(self) -> str:
@@ -262,6 +260,20 @@ class Wish:
         return ""
 
 
+def _no_wish(text: str, problem: str) -> ParameterError:
+    said = f"{shortened(text)!r} is not a wish. {problem}"
+    return ParameterError(said, problem="no wish")
+
+
+def _no_period(text: str) -> ParameterError:
+    return ParameterError(
+        "{period!r} is no period. Write today, tomorrow, weekend, next_weekend, week, next_week, "
+        "month, next_month, or days such as 2026-11-20..2026-11-22, one of which may be left out.",
+        problem="no period",
+        period=text,
+    )
+
+
 def _written(number: float) -> str:
     """Return a number as a person writes it: no decimal point if it is whole."""
     whole = float(number).is_integer() and abs(number) < 2**53
@@ -270,7 +282,7 @@ def _written(number: float) -> str:
 
 def _number(text: str, number: str) -> float:
     if not _NUMBER.fullmatch(number):
-        raise WishError(text[:_SHOWN], "It has to end in a number, such as 20 or 0.5.")
+        raise _no_wish(text, "It has to end in a number, such as 20 or 0.5.")
     return float(number)
 
 
@@ -400,6 +412,17 @@ def find_contradictions(
     return tuple((one, other) for _, one, other in sorted(found, key=lambda each: each[0]))
 
 
+def refuse_contradictions(wishes: Iterable[Wish], *, today: date | None = None) -> None:
+    """Raise `ParameterError` if two wishes cannot both hold."""
+    for one, other in find_contradictions(wishes, today=today):
+        raise ParameterError(
+            "{one} and {other} cannot both be. Take one of them off.",
+            problem="contradiction",
+            one=one,
+            other=other,
+        )
+
+
 def _contradict(one: Wish, other: Wish, today: date) -> bool:
     kinds = {one.kind, other.kind}
     if kinds == {"variety"}:
@@ -454,15 +477,13 @@ def recommend_for(
 
     Raises
     ------
-    ContradictionError
+    ParameterError
         If two wishes cannot both hold.
     UnknownNameError
         If the model does not have a tag or an item.
     """
     each, day = tuple(dict.fromkeys(wishes)), today or date.today()
-    found = find_contradictions(each, today=day)
-    if found:
-        raise ContradictionError(*found[0])
+    refuse_contradictions(each, today=day)
     variety = next((wish.number or 0.0 for wish in each if wish.kind == "variety"), 0.0)
     presses = _presses(model, each)
     allowed = _allowed(model, each, day)

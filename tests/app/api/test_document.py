@@ -68,13 +68,6 @@ class TestDocument:
                 assert is_error == (int(status) >= 400), (path, status)
         assert "HTTPValidationError" not in document["components"]["schemas"]
 
-    def test_every_request_has_an_example(self, document: Any) -> None:
-        schemas = document["components"]["schemas"]
-        for _, _, operation in self.operations(document):
-            if "requestBody" in operation:
-                schema = operation["requestBody"]["content"]["application/json"]["schema"]
-                assert schemas[schema["$ref"].split("/")[-1]]["examples"]
-
     def test_the_key_is_declared_where_it_is_needed(
         self, serve: Callable[..., TestClient], document: Any
     ) -> None:
@@ -100,31 +93,6 @@ class TestDocument:
             assert largest in operation.get("requestBody", {}).get("description", largest)
         whole = document["components"]["schemas"]["ItemId"]["anyOf"][0]
         assert (whole["minimum"], whole["maximum"]) == (-(2**63), 2**63 - 1)
-
-    def test_unions_have_a_name_or_are_only_null(self, document: Any) -> None:
-        def unions(node: Any) -> Iterator[Any]:
-            if isinstance(node, dict):
-                for key in ("anyOf", "oneOf", "allOf"):
-                    if key in node:
-                        yield node[key]
-                for child in node.values():
-                    yield from unions(child)
-            elif isinstance(node, list):
-                for child in node:
-                    yield from unions(child)
-
-        schemas = dict(document["components"]["schemas"])
-        for name in ("ItemId", "ModelItemId"):
-            assert len(schemas.pop(name)["anyOf"]) == 2
-        assert {shape["type"] for shape in schemas.pop("History")["oneOf"]} == {"array", "object"}
-        reasons = schemas.pop("AnyReason")
-        assert set(reasons["discriminator"]["mapping"]) == {"tag", "viewed", "boost"}
-        assert len(reasons["oneOf"]) == 3
-        found = list(unions([document["paths"], schemas]))
-        assert found
-        for union in found:
-            assert len(union) == 2
-            assert {"type": "null"} in union
 
     def test_every_example_is_accepted_by_its_own_endpoint(
         self, serve: Callable[..., TestClient], events_folder: Path
@@ -207,7 +175,7 @@ def test_random_requests_meet_no_error_of_ours(
         if is_plain and mode == "negative":
             continue
 
-        @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(generation_mode=kind, path_parameters=known))
         def probe(case: Any) -> None:
             answer = case.call_and_validate(headers=dict(key), excluded_checks=excluded)

@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from app.conftest import MINUS
 from babel.messages.pofile import read_po
 
 import teaser.app
@@ -15,7 +16,6 @@ from teaser.profile import POPULARITY
 
 APP = Path(teaser.app.__file__).parent
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
-MINUS = "\N{MINUS SIGN}"
 _QUOTED = r"""(?:"([^"]+)"|'([^']+)')"""
 
 
@@ -98,21 +98,6 @@ def test_numbers() -> None:
     assert english.steps(2) == "+2"
     assert english.steps(-2) == f"{MINUS}2"
     assert english.integer(12_345) == "12,345"
-
-
-def test_plurals_differ_by_language() -> None:
-    forms = ("{n} press", "{n} presses")
-    assert texts_in("en").count(*forms, 0) == "0 presses"
-    assert texts_in("fr").count(*forms, 0) == "0 clic"
-    assert texts_in("fr").count(*forms, 2) == "2 clics"
-    assert texts_in("nl").count(*forms, 1) == "1 klik"
-
-
-def test_french_marks_stand_on_the_line_of_their_word() -> None:
-    french, narrow = texts_in("fr"), "\N{NARROW NO-BREAK SPACE}"
-    assert french("{action}: {effect}", action="A", effect="B") == f"A{narrow}: B"
-    assert french("“{name}”", name="A") == f"«{narrow}A{narrow}»"
-    assert texts_in("nl")("{action}: {effect}", action="A", effect="B") == "A: B"
 
 
 def test_names_of_data_are_translated_where_known() -> None:

@@ -52,6 +52,13 @@ def test_clients_of_both_eras_find_the_tools(server: Server[Any], mode: str) -> 
     assert changing == {"press", "view", "undo", "new_person", "apply"}
 
 
+def test_a_tool_that_is_not_there_is_a_sentence(server: Server[Any]) -> None:
+    with pytest.raises(MCPError, match="Closest: search"):
+        call(server, "serach")
+    with pytest.raises(MCPError, match="no tool"):
+        call(server, "x" * 10_000)
+
+
 def test_it_says_whose_state_is_used(source: Source, people: People) -> None:
     many = build_server(source, title="Events")
     own = build_server(replace(source, people=replace(people, own_id="a" * 43)), title="Events")
@@ -60,17 +67,6 @@ def test_it_says_whose_state_is_used(source: Source, people: People) -> None:
     assert "'me'" not in str(many.instructions)
     assert "Nothing is stored" in str(none.instructions)
     assert (many.name, many.title, many.version) == ("teaser", "Events", __version__)
-
-
-def test_a_tool_that_is_not_there_is_a_sentence(server: Server[Any]) -> None:
-    with pytest.raises(MCPError, match="Closest: search"):
-        call(server, "serach")
-    with pytest.raises(MCPError, match="no tool"):
-        call(server, "x" * 10_000)
-
-
-def test_spans_of_the_sdk_are_off(server: Server[Any]) -> None:
-    assert server.middleware == []
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,22 +2,17 @@
 
 import html
 import json
-import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
-from zoneinfo import ZoneInfo
 
 import pytest
-from app.conftest import TestClient, services_of
+from app.conftest import OWN, TestClient, services_of
 
 from teaser.app.pages.home import ActionForm
 from teaser.app.state import Event
 from teaser.app.store import Store
 from teaser.errors import ParameterError
 
-OWN = {"origin": "http://testserver"}
-PART = b'--B\r\nContent-Disposition: form-data; name="view"\r\n\r\n'
 SCRIPT = {"x-teaser-script": "1"}
 
 
@@ -67,19 +62,6 @@ def test_each_button_asks_for_one_action() -> None:
         assert form.event() == event
 
 
-def test_what_lasts_ends_at_midnight_at_the_site() -> None:
-    zone = ZoneInfo("Pacific/Auckland")
-    for form in (
-        ActionForm(press="+1 a=b", lasts="today"),
-        ActionForm(mute="today i1"),
-        ActionForm(mute_tag="week a=b"),
-    ):
-        until = datetime.fromisoformat(form.event(zone).data["until"]).astimezone(zone)
-        assert (until.hour, until.minute, until.second) == (0, 0, 0)
-    for form in (ActionForm(press="+1 a=b", lasts="always"), ActionForm(hide="i1", lasts="week")):
-        assert "until" not in form.event(zone).data
-
-
 def test_a_form_that_cannot_be_read_is_refused() -> None:
     for form in (
         ActionForm(),
@@ -100,13 +82,6 @@ def test_a_form_that_cannot_be_read_is_refused() -> None:
             form.event()
 
 
-def test_a_refused_form_makes_no_person(client: TestClient) -> None:
-    client.get("/")
-    for fields in ({}, {"press": "many type=film"}):
-        assert client.post("/act", data=fields, headers=OWN).status_code == 422
-    assert services_of(client).store.find_person(client.cookies["teaser"]) is None
-
-
 class TestForms:
     def test_answer_by_redirect_to_the_page_they_were_on(self, visitor: TestClient) -> None:
         fields = {"press": "+1 type=film", "back": "/item/i3?x=1"}
@@ -121,13 +96,6 @@ class TestForms:
         fields = {"press": "+1 type=film", "back": back}
         response = visitor.post("/act", data=fields, follow_redirects=False)
         assert response.headers["location"] == "/?did=1#notice"
-
-    def test_answer_the_script_with_the_page(self, visitor: TestClient) -> None:
-        fields = {"press": "+1 type=film", "back": "/?only=type%3Dfilm"}
-        response = visitor.post("/act", data=fields, headers=SCRIPT, follow_redirects=False)
-        assert response.status_code == 200
-        assert re.search(r"data-notice>\s*<p>\s*\+ on <b>film</b>", response.text)
-        assert 'value="/?only=type%3Dfilm"' in response.text
 
     def test_refuse_what_is_not_possible(self, visitor: TestClient) -> None:
         for fields, status, fact in (
@@ -153,11 +121,6 @@ class TestForms:
             assert fact in html.unescape(response.text)
             assert "<h1>" in response.text
 
-    def test_names_are_escaped(self, visitor: TestClient) -> None:
-        response = visitor.post("/act", data={"view": "<script>alert(1)</script>"})
-        assert response.status_code == 404
-        assert "<script>alert" not in response.text
-
 
 def test_tabs_that_press_at_once_at_the_limit_meet_no_error(
     serve: Callable[..., TestClient], database_url: str
@@ -177,61 +140,6 @@ def test_tabs_that_press_at_once_at_the_limit_meet_no_error(
         person = store.find_person(client.cookies["teaser"]) or ""
         assert store.state(person).presses == {"type=film": 5}
         client.post("/act", data={"press": "-2 type=film"})
-
-
-class TestEncodings:
-    """A form means the same however it is sent."""
-
-    @pytest.mark.parametrize(
-        ("content_type", "body", "status"),
-        [
-            ("application/x-www-form-urlencoded", b"view=i1&back=%2F", 303),
-            ("application/x-www-form-urlencoded; charset=UTF-8", b"hide=&view=i1", 303),
-            ("Application/X-WWW-Form-Urlencoded", b"view=i0&view=i1", 303),
-            ("multipart/form-data; boundary=B", PART + b"i1\r\n--B--\r\n", 303),
-            ("application/x-www-form-urlencoded", b"view=%ff%", 404),
-            ("application/x-www-form-urlencoded", b"view=i1" + b"&a=1" * 1_000, 400),
-            ("application/x-www-form-urlencoded", b"", 422),
-            ("text/plain", b"view=i1", 422),
-        ],
-    )
-    def test_it_is_read_or_refused(
-        self, visitor: TestClient, content_type: str, body: bytes, status: int
-    ) -> None:
-        headers = OWN | {"content-type": content_type}
-        answer = visitor.post("/act", content=body, headers=headers, follow_redirects=False)
-        assert answer.status_code == status
-        assert ('data-card="seen i1"' in visitor.get("/").text) == (status == 303)
-
-
-class TestBrokenTexts:
-    """JSON and a form in parts can bring lone surrogates, which no answer can hold."""
-
-    FIELDS = ("press", "view", "remove", "vary", "about", "back")
-
-    def test_presses_with_lone_surrogates_are_refused(self, visitor: TestClient) -> None:
-        visitor.post("/act", data={"view": "i1"})
-        for tag in ("\\ud800", "town=\\ud800", "\\udfff=x"):
-            answer = visitor.post("/act", data={"presses": f'{{"{tag}": 1}}'})
-            assert answer.status_code == 422, tag
-
-    @pytest.mark.parametrize("charset", ["unicode_escape", "utf-8", "idna", "undefined"])
-    def test_a_form_may_name_any_charset(self, visitor: TestClient, charset: str) -> None:
-        headers = {"content-type": f"multipart/form-data; boundary=B; charset={charset}"}
-        part = b'--B\r\nContent-Disposition: form-data; name="%s"\r\n\r\n/\\ud800=x\r\n'
-        for path in ("/act", "/language", "/theme", "/share/end"):
-            names = {"/act": self.FIELDS, "/share/end": ("share_id",)}.get(path, ("back",))
-            for name in (*names, path[1:]):
-                body = part % name.encode() + b"--B--\r\n"
-                answer = visitor.post(path, content=body, headers=headers)
-                assert 400 <= answer.status_code < 500, (path, name)
-
-    def test_presses_in_an_address_that_are_none_are_ignored(self, visitor: TestClient) -> None:
-        visitor.post("/act", data={"view": "i1"})
-        for text in ("[[1,1]]", '[["type=film",1]]', '{"\\ud800=x":1}', '{"type=film":null}', "{}"):
-            answer = visitor.get("/", params={"far": text})
-            assert answer.status_code == 200
-            assert "data-notice" not in answer.text
 
 
 @pytest.mark.parametrize("number", ["9" * 5_000, "9" * 4_299, "9" * 400, "1e999", "-1e308", "NaN"])

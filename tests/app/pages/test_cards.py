@@ -1,8 +1,6 @@
 """The cards on a page equal what the model recommends."""
 
 import math
-from dataclasses import replace
-from datetime import date
 
 import polars as pl
 import pytest
@@ -13,54 +11,36 @@ from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
     BoostRow,
-    ReasonRow,
-    TagRow,
     ViewedRow,
     card_views,
+    describe_reasons,
     fact_line,
+    joint_names,
+    reason_rows,
+    tag_row,
     telling_tags,
 )
 from teaser.app.state import State
-from teaser.explain import BoostReason, Reason
+from teaser.explain import Reason
 from teaser.extensions import LearnedDecoder
 from teaser.profile import GENERAL
 
 EN = texts_in("en")
 
 
-def test_cards_carry_match_reasons_and_moves(catalogue: Catalogue, model: Teaser) -> None:
-    seen = personal_of(catalogue, "i1")
-    found = model.recommend(["i1"], k=3)
-    cards = card_views(seen, seen.rank(k=3), EN, {found[0].item_id: 2})
-    assert [c.card.item_id for c in cards] == [r.item_id for r in found]
-    assert [c.moved for c in cards] == [2, None, None]
-    for card, entry in zip(cards, found, strict=True):
-        assert card.match == entry.match
-        assert [r.share for r in card.reasons] == [r.share for r in entry.reasons]
-        ends = [r.start + 100 * abs(r.share) for r in card.reasons]
-        starts = [r.start for r in card.reasons[1:]]
-        assert starts == pytest.approx(ends[:-1], abs=0.1)
-
-
-def test_a_tag_that_matters_more_to_an_item_is_marked_on_its_card(dataset: Dataset) -> None:
+def test_a_tag_that_matters_more_to_an_item_is_marked(dataset: Dataset) -> None:
     learned = Teaser(l2_weights=5.0, l2_encoder=5.0, decoder=LearnedDecoder(l2=0.3), tol=1e-5).fit(
         dataset
     )
     seen = personal_of(Catalogue(learned), "i1", "i4")
     found = learned.recommend(["i1", "i4"], k=20)
-    marks = [r.matters_more for c in card_views(seen, seen.rank(k=20), EN) for r in c.reasons]
+    rows = [r for e in seen.entries(seen.rank(k=20)) for r in reason_rows(e, seen, EN)]
+    marks = [r.matters_more for r in rows if r.row != tag_row(GENERAL, seen, EN)]
     assert marks == [
         isinstance(r, Reason) and r.matters_more for entry in found for r in entry.reasons
     ]
     assert any(marks)
     assert not all(marks)
-
-
-def test_facts_are_few_and_once(catalogue: Catalogue) -> None:
-    card = catalogue.card("i7")
-    said = fact_line(catalogue, card, EN)
-    assert said[:2] == (card.facts["type"][0], card.facts["town"][0])
-    assert len(said) == len(set(said)) <= 4
 
 
 @pytest.fixture(scope="module")
@@ -97,62 +77,40 @@ def test_facts_begin_with_what_tells_items_apart(films: Catalogue) -> None:
     assert telling_tags(films, films.card("d"))[0] == Tag("genres", "Comedy")
 
 
-def test_a_date_ends_the_facts(catalogue: Catalogue) -> None:
-    card = replace(catalogue.card("i7"), date=date(2026, 9, 19))
-    assert fact_line(catalogue, card, EN)[-1] == "Sat 19 Sep 2026"
-
-
-def test_somebody_new_is_shown_no_match(catalogue: Catalogue) -> None:
-    for seen, is_shown in ((personal_of(catalogue), False), (personal_of(catalogue, film=1), True)):
-        for card in card_views(seen, seen.rank(k=3), EN):
-            assert (card.match is not None) == bool(card.drawn) == is_shown
-            assert (card.general is not None) == is_shown
-
-
-def test_sides_and_widths_in_the_strip() -> None:
-    row = ViewedRow("i1", "Event 1")
-    assert (ReasonRow(row, 0.25, 0).side, ReasonRow(row, -0.25, 0).side) == ("up", "down")
-    assert ReasonRow(row, -0.25, 0).width == 24.3
-    assert ReasonRow(row, 0.001, 0).width == 0.3
-    assert ReasonRow(row, 0.25, 0).classes == "up viewed"
-    assert ReasonRow(BoostRow("", True), -0.25, 0).classes == "down boost"
-    general = TagRow(GENERAL, str(GENERAL), "general appeal", 0.5, 0)
-    assert ReasonRow(general, 0.25, 0).classes == "up general"
-
-
 def test_a_disliked_item_is_a_reason_of_its_own_kind(remainder_model: Teaser) -> None:
     state = State(history=("i1", "i4"), strengths={"i4": -0.5})
     personal = PersonalModel(Catalogue(remainder_model), state)
-    cards = card_views(personal, personal.rank(k=38), EN)
-    rows = [r.row for card in cards for r in card.reasons if isinstance(r.row, ViewedRow)]
+    entries = personal.entries(personal.rank(k=38))
+    reasons = [r.row for entry in entries for r in reason_rows(entry, personal, EN)]
+    rows = [row for row in reasons if isinstance(row, ViewedRow)]
     assert {row.item_id for row in rows if row.disliked} == {"i4"}
     assert {row.item_id for row in rows if not row.disliked} == {"i1"}
+    said = [describe_reasons(entry, personal, EN) for entry in entries]
+    assert any("<b>Event 4</b>, which you disliked" in sentence for sentence in said)
+    assert any("<b>Event 1</b>, which you viewed" in sentence for sentence in said)
+    told = [describe_reasons(entry, personal, EN, is_own=False) for entry in entries]
+    assert any("<b>Event 4</b>, which they disliked" in sentence for sentence in told)
 
 
-def test_what_the_site_adds_is_told_on_a_card_however_small(model: Teaser) -> None:
-    boost = {"i9": 0.02, "town=Ghent": 0.01}
-    catalogue = Catalogue(model, boost)
-    for history in (("i1", "i5"), ()):
-        seen = PersonalModel(catalogue, State(history=history))
-        found = seen.recommend(k=40)
-        cards = {c.card.item_id: c for c in card_views(seen, seen.rank(k=40), EN)}
-        assert any(entry.boost for entry in found)
-        for entry in found:
-            card = cards[entry.item_id]
-            told = [r for r in card.reasons if isinstance(r.row, BoostRow)]
-            wanted = model.explain(entry.item_id, history, boost=boost)
-            boosts = [r for r in wanted.reasons if isinstance(r, BoostReason)]
-            assert sorted(r.share for r in told) == pytest.approx(sorted(r.share for r in boosts))
-            assert entry.score == pytest.approx(wanted.score)
-            if not history:
-                assert card.reasons == told  # nothing else is known of the person
-        assert sum(isinstance(r.row, BoostRow) for c in cards.values() for r in c.reasons) > 1
+def test_one_sentence_names_the_reasons_of_a_card(catalogue: Catalogue) -> None:
+    personal = personal_of(catalogue, "i1", film=-5)
+    places = personal.rank(k=40)
+    cards = card_views(personal, places, EN)
+    for card, entry in zip(cards, personal.entries(places), strict=True):
+        tags = [reason for reason in entry.reasons if isinstance(reason, Reason)]
+        speak_for, _, against = card.why.partition("despite ")
+        for reason in tags:
+            part = speak_for if reason.contribution > 0 else against
+            assert f"<b>{' / '.join(joint_names(reason.tags, catalogue, EN))}</b>" in part
+        assert card.why.startswith("Because of") == any(r.contribution > 0 for r in tags)
+    assert any("despite <b>" in card.why for card in cards)
+    assert {card.why for card in card_views(personal_of(catalogue), places, EN)} == {""}
 
 
 def test_an_item_played_down_is_told_so(model: Teaser) -> None:
     seen = PersonalModel(Catalogue(model, {"town=Ghent": -0.5}), State(history=("i1",)))
     cards = card_views(seen, seen.rank(k=40), EN)
-    rows = [r for card in cards for r in card.reasons if isinstance(r.row, BoostRow)]
-    assert rows
-    assert {r.row for r in rows} == {BoostRow("Ghent", promotes=False)}
+    assert {row for card in cards for row in card.boosts} == {BoostRow("Ghent", promotes=False)}
+    entries = seen.entries(seen.rank(k=40))
+    rows = [r for entry in entries for r in reason_rows(entry, seen, EN) if r.kind == "boost"]
     assert {r.side for r in rows} == {"down"}

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from app.conftest import MINUS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,23 +13,15 @@ from teaser import Teaser
 from teaser.app.catalogue import Catalogue
 from teaser.app.i18n.texts import LANGUAGES, texts_in
 from teaser.app.pages.describe import (
-    NEW,
     Clock,
-    compare_lists,
     describe_action,
-    describe_effect,
     describe_wish,
     ending_presses,
-    feed_names,
-    feed_views,
-    filter_chips,
     filter_text,
     filter_wishes,
-    hidden_rows,
     without_wish,
 )
-from teaser.app.pages.render import PageContext, Visitor
-from teaser.app.state import Ending, Event, Feed, ListFilter, State, ending, read_time, state_of
+from teaser.app.state import Ending, Event, ListFilter, State, ending, read_time, state_of
 from teaser.words.wishes import BARE, MOST_STEPS, NAMES, SLIGHT, Wish
 
 BRUSSELS = ZoneInfo("Europe/Brussels")
@@ -42,36 +35,11 @@ def said(lasts: str, clock: Clock, language: str = "en") -> str:
     return clock.describe_end(until, texts_in(language)).words
 
 
-def test_the_day_is_that_of_the_site() -> None:
-    assert EVENING.today == date(2026, 11, 16)
-    assert Clock(LATE, UTC).today == date(2026, 11, 15)
-
-
-def test_what_ends_at_midnight_is_for_today_only() -> None:
-    assert said("today", EVENING) == "today only"
-    assert said("today", EVENING, "fr") == "aujourd’hui seulement"
-
-
-def test_a_week_ends_on_a_day_that_is_named() -> None:
-    assert said("week", EVENING) == "until Mon 23 Nov 2026"
-    tuesday = Clock(LATE + timedelta(days=1), BRUSSELS)
-    until = read_time(ending("week", BRUSSELS, now=LATE)["until"])
-    assert tuesday.describe_end(until, texts_in("en")).words == "until Monday"
-    assert tuesday.describe_end(until, texts_in("nl")).words == "tot en met maandag"
-
-
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Europe/Brussels", "Pacific/Pago_Pago"])
 def test_every_end_can_be_described(zone: str) -> None:
     clock = Clock(LATE, ZoneInfo(zone))
     for until in (datetime.max, datetime.min):
         assert clock.describe_end(until.replace(tzinfo=UTC), texts_in("en")).exact
-
-
-def test_the_exact_end_is_there_for_people_and_programs() -> None:
-    until = read_time(ending("week", BRUSSELS, now=LATE)["until"])
-    found = EVENING.describe_end(until, texts_in("en"))
-    assert found.exact == "ends on Tue 24 Nov 2026 at 00:00"
-    assert datetime.fromisoformat(found.iso) == until
 
 
 @pytest.mark.parametrize("days", range(1, 9))
@@ -110,52 +78,6 @@ def test_each_condition_can_be_taken_off_alone(filters: ListFilter) -> None:
 @given(FILTERS)
 def test_conditions_survive_a_form(filters: ListFilter) -> None:
     assert ListFilter.from_json(json.loads(filter_text(filters))) == filters
-
-
-def test_chips_say_what_they_do_and_what_stays(catalogue: Catalogue) -> None:
-    filters = ListFilter(only=("town=Ghent",), at_most={"price": 20.0}, when="weekend")
-    chips = filter_chips(filters, catalogue, EN, CLOCK)
-    assert [chip.label.split(":")[0] for chip in chips] == [
-        "only Ghent",
-        "Price at most 20",
-        "this weekend",
-    ]
-    assert json.loads(chips[0].rest) == {"at_most": {"price": 20.0}, "when": "weekend"}
-
-
-def test_the_main_list_comes_first_and_has_a_name(catalogue: Catalogue) -> None:
-    feeds = {
-        "": Feed(),
-        "Friday": Feed(
-            presses={"type=film": -2, "town=Ghent": 1},
-            filters=ListFilter(without=("type=film",)),
-            variety=0.5,
-        ),
-    }
-    state = State(feed="Friday", feeds=feeds)
-    assert [(f.name, f.label, f.is_current) for f in feed_names(state, EN)] == [
-        ("", "For you", False),
-        ("Friday", "Friday", True),
-    ]
-    main, friday = feed_views(state, catalogue, EN, CLOCK)
-    assert (main.n_presses, main.filters, main.variety) == (0, (), 0.0)
-    assert (friday.n_presses, friday.filters, friday.variety) == (3, ("no film",), 0.5)
-
-
-def test_hidden_things_are_listed_with_their_end(catalogue: Catalogue) -> None:
-    until = NOW + timedelta(days=3)
-    state = State(
-        hidden=("i3", "gone"),
-        hidden_tags=("type=film",),
-        ends=(Ending("hide", "type=film", 0, until), Ending("hide", "gone", 0, until, True)),
-    )
-    rows = hidden_rows(state, catalogue, EN, CLOCK)
-    assert [(r.field, r.value, r.label) for r in rows] == [
-        ("unhide_tag", "type=film", "film"),
-        ("unhide", "i3", "Event 3"),
-        ("unhide", "gone", "gone"),
-    ]
-    assert [r.end and r.end.words for r in rows] == ["until Thursday", None, "until Thursday"]
 
 
 def test_presses_that_end_can_be_taken_back_exactly(catalogue: Catalogue) -> None:
@@ -217,26 +139,6 @@ def test_no_two_wishes_look_alike(catalogue: Catalogue, language: str) -> None:
     assert len(set(said)) == len(said)
 
 
-MINUS = "\N{MINUS SIGN}"
-
-
-def test_moves_by_hand() -> None:
-    change = compare_lists(["a", "b", "c", "d"], ["c", "a", "x", "d"])
-    assert change.moves == {"c": 2, "a": -1, "x": NEW, "d": 0}
-    assert (change.rose, change.fell, change.entered, change.left) == (1, 1, 1, 1)
-    assert describe_effect(change, EN) == "1 rose, 1 fell, 1 is new on this page, 1 left it."
-
-
-def test_equal_lists() -> None:
-    change = compare_lists([1, 2], [1, 2])
-    assert describe_effect(change, EN) == "the list stays as it was."
-
-
-def test_lists_of_other_lengths() -> None:
-    assert compare_lists([], ["a"]).entered == 1
-    assert compare_lists(["a", "b"], []).left == 2
-
-
 @pytest.mark.parametrize(
     ("event", "said"),
     [
@@ -288,35 +190,3 @@ def test_undo_and_redo_name_what_they_took_back(model: Teaser) -> None:
     before = state_of([*course, Event("undo")])
     said = describe_action(Event("redo"), before, Catalogue(model), EN)
     assert said.startswith("Done again: Variety at <b>40")
-
-
-VISITOR = Visitor(None, texts_in("en"), "auto", False, False)
-
-
-def test_without_an_action_there_is_no_summary(catalogue: Catalogue) -> None:
-    assert PageContext(VISITOR, catalogue, State(), State(), None).summary() is None
-
-
-def test_an_action_is_summarized_by_its_effect_on_the_list(
-    catalogue: Catalogue, model: Teaser
-) -> None:
-    event = Event("press", {"presses": {"town=Deinze": 3}})
-    context = PageContext(VISITOR, catalogue, state_of([event]), State(), event)
-    summary = context.summary(k=5)
-    assert summary is not None
-    after = [r.item_id for r in model.recommend([], {"town=Deinze": 3}, k=5)]
-    assert list(summary.change.moves) == after
-    again = context.summary(context.personal.rank(k=5), k=5)
-    assert again is not None
-    assert summary.change == again.change
-
-
-def test_filters_hold_before_and_after(catalogue: Catalogue) -> None:
-    event = Event("press", {"presses": {"town=Deinze": 3}})
-    context = PageContext(VISITOR, catalogue, state_of([event]), State(), event)
-    allowed = catalogue.allowed()
-    allowed[3:] = False
-    summary = context.summary(allowed=allowed)
-    assert summary is not None
-    assert set(summary.change.moves) == {"i0", "i1", "i2"}
-    assert summary.change.entered == 0

@@ -4,37 +4,16 @@ import base64
 import html
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from urllib.parse import unquote
 
 import polars as pl
 import pytest
-from app.conftest import TestClient, services_of
-from app.pages.conftest import personal_of
-from hypothesis import given
-from hypothesis import strategies as st
+from app.conftest import MINUS, OWN, TestClient, number, state_of
 
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app import catalogue as serving
-from teaser.app.actions import decide
-from teaser.app.catalogue import Catalogue
-from teaser.app.http import TOKEN
-from teaser.app.pages.home import choices
-from teaser.app.pages.item import (
-    MAX_CHOICES,
-    read_changes,
-    tag_choices,
-    variation_view,
-)
-from teaser.app.state import Event, State, state_after
 from teaser.data.rules import Rules
-from teaser.errors import ParameterError, UnknownTagError
-from teaser.profile import MAX_PRESSES
 from teaser.steer import tag_examples, vary_item
-
-OWN = {"origin": "http://testserver"}
-MINUS = "\N{MINUS SIGN}"
 
 
 @pytest.fixture
@@ -45,40 +24,7 @@ def visitor(client: TestClient) -> TestClient:
     return client
 
 
-def state_of(client: TestClient) -> State:
-    """Return the state of the visitor whose cookie a client has."""
-    store = services_of(client).store
-    return store.state(str(store.find_person(str(client.cookies[TOKEN]))))
-
-
-def number(text: str) -> float:
-    return float(text.replace(MINUS, "-"))
-
-
 class TestItem:
-    def test_the_steps_add_up_to_the_score(self, visitor: TestClient, model: Teaser) -> None:
-        page = visitor.get("/item/i3").text
-        why = model.explain("i3", ["i1"], {"type=film": -1})
-        rows = re.findall(
-            r'times">(?:([^<]+) × ([^<]+))?</td><td class="n number[^"]*">([^<]+)</td>.*?'
-            r'<td class="n sum">([^<]+)</td>',
-            page,
-            re.S,
-        )
-        parts = [why.general, *(reason.contribution for reason in why.reasons)]
-        assert len(rows) - ('<th scope="row">Rounding' in page) == len(parts)
-        shown = 0.0
-        for place, (affinity, weight, adds, so_far) in enumerate(rows):
-            shown += number(adds)
-            assert number(so_far) == pytest.approx(shown, abs=1e-9)
-            if place < len(parts):
-                assert number(adds) == pytest.approx(parts[place], abs=0.0051)
-                assert abs(number(affinity) * number(weight) - number(adds)) <= 0.0051
-        assert shown == pytest.approx(round(why.score, 2), abs=1e-9)
-        total = re.search(r"<tfoot>.*?<b>([^<]+)</b>", page, re.S)
-        assert total
-        assert number(total[1]) == pytest.approx(why.score, abs=0.006)
-
     def test_shows_what_resembles_it(self, visitor: TestClient) -> None:
         page = visitor.get("/item/i3").text
         alike = re.findall(r'class="small" data-card="([^"]+)"', page)
@@ -86,25 +32,17 @@ class TestItem:
         assert "i3" not in alike
         assert "in common: " in page
 
-    def test_seen_and_hidden_items_can_be_brought_back(self, visitor: TestClient) -> None:
-        assert 'name="remove" value="i1"' in visitor.get("/item/i1").text
-        visitor.post("/act", data={"hide": "i5"})
-        assert 'name="unhide" value="i5"' in visitor.get("/item/i5").text
-
-    def test_unknown(self, visitor: TestClient) -> None:
-        response = visitor.get("/item/none")
-        assert response.status_code == 404
-        assert "Unknown item" in response.text
-
 
 class TestLift:
     def test_the_presses_proposed_do_what_they_promise(
         self, visitor: TestClient, model: Teaser
     ) -> None:
         ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]
-        item = ranked[-1]
-        page = visitor.get(f"/lift/{item}").text
-        proposed = re.search(r'name="presses" value="([^"]+)"', page)
+        for item in ranked[12:]:
+            page = visitor.get(f"/lift/{item}").text
+            proposed = re.search(r'name="presses" value="([^"]+)"', page)
+            if proposed:
+                break
         assert proposed
         presses = html.unescape(proposed[1])
         page = visitor.post("/act", data={"presses": presses}).text
@@ -186,16 +124,37 @@ class TestTag:
     def test_origins_sum_to_what_was_learnt(self, visitor: TestClient, model: Teaser) -> None:
         visitor.post("/act", data={"view": "i2"})
         page = visitor.get("/tag", params={"tag": "type=film"}).text
-        parts = re.findall(r'</svg><span class="number[^"]*">([^<]+)</span></li>', page)
+        own = page.split("Where its own part comes from")[1]
+        parts = re.findall(r'</svg><span class="number[^"]*">([^<]+)</span></li>', own)
         learnt = model.profile(["i1", "i2"])
         affinities = {str(tag): a for tag, a in learnt.affinities.items()}
         assert len(parts) == 2
         assert sum(map(number, parts)) == pytest.approx(affinities["type=film"], abs=0.011)
-        assert "from your presses" in page
-        assert re.search(rf"{MINUS}0\.20 from your presses", page)
+        pressed = model.profile(["i1", "i2"], {"type=film": -1})
+        moved = pressed.affinities[Tag("type", "film")] - affinities["type=film"]
+        said = re.search(rf"({MINUS}[\d.]+) from your presses", page)
+        assert said
+        assert number(said[1]) == pytest.approx(moved, abs=0.0051)
 
-    def test_somebody_new_has_no_origins(self, client: TestClient) -> None:
-        assert "not looked at anything yet" in client.get("/tag?tag=type=film").text
+    def test_what_a_leaning_is_made_of_adds_up_to_it(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        page = visitor.get("/tag", params={"tag": "type=film"}).text
+        leaning = model.profile(["i1"], {"type=film": -1}).leanings[Tag("type", "film")]
+        said = re.search(r"stand <b>([^<]+)</b> (above|below) your average item", page)
+        assert said
+        shown = number(said[1]) * (1 if said[2] == "above" else -1)
+        assert shown == pytest.approx(leaning, abs=0.0051)
+        made_of = page.split("What that is made of")[1].split("</section>")[0]
+        parts = re.findall(r'</svg><span class="number[^"]*">([^<]+)</span></li>', made_of)
+        assert len(parts) > 1
+        assert "film itself" in made_of
+        assert sum(map(number, parts)) == pytest.approx(shown, abs=1e-9)
+
+    def test_general_appeal_has_no_leaning(self, visitor: TestClient) -> None:
+        page = visitor.get("/tag", params={"tag": "general appeal=general appeal"}).text
+        assert "General appeal is what an average person would see" in page
+        assert "What that is made of" not in page
 
     @pytest.mark.parametrize("tag", ["type=opera", "film", "="])
     def test_unknown(self, visitor: TestClient, tag: str) -> None:
@@ -203,31 +162,22 @@ class TestTag:
 
 
 class TestExamples:
-    def test_are_those_of_the_library(self, visitor: TestClient, model: Teaser) -> None:
-        page = visitor.get("/tag", params={"tag": "type=film"}).text
-        found = tag_examples(model, "type=film", ["i1"], {"type=film": -1}, k=5, places=12)
-        assert found.brings_up
-        assert found.would_bring_up
-        part = page.split('class="panel examples"')[1].split("</section>")[0]
-        now, then = part.split("With one press more")
-        assert re.findall(r'data-card="([^"]+)"', now) == [e.item_id for e in found.brings_up]
-        assert re.findall(r"number (\d+) in your list, (\d+) without", now) == [
-            (str(e.rank), str(e.rank_without)) for e in found.brings_up
-        ]
-        assert re.findall(r'data-card="([^"]+)"', then) == [e.item_id for e in found.would_bring_up]
-        assert re.findall(r"from number (\d+) to number (\d+)", then) == [
-            (str(e.rank), str(e.rank_pressed)) for e in found.would_bring_up
-        ]
-        beside = re.findall(r'class="chip" href="/tag\?tag=([^"]+)"', part)
-        assert [unquote(text) for text in beside] == [str(b.tag) for b in found.comes_with]
-
-    def test_one_press_more_does_what_it_says(self, visitor: TestClient) -> None:
-        page = visitor.get("/tag", params={"tag": "type=film"}).text
+    def test_one_press_more_does_what_it_says(self, client: TestClient, model: Teaser) -> None:
+        towns = [tag for tag in model.tags_ if tag.feature == "town"]
+        viewed, tag = next(
+            (str(item), str(tag))
+            for item in model.items_
+            for tag in towns
+            if tag_examples(model, tag, [item], k=5, places=12).would_bring_up
+        )
+        client.headers.update(OWN)
+        client.post("/act", data={"view": viewed})
+        page = client.get("/tag", params={"tag": tag}).text
         rising = page.split("With one press more")[1]
         said = re.findall(r'data-card="([^"]+)".*?to number (\d+)', rising, re.S)
         assert said
-        visitor.post("/act", data={"press": "+1 type=film"})
-        order = re.findall(r'<li class="card" data-card="([^"]+)"', visitor.get("/").text)
+        client.post("/act", data={"press": f"+1 {tag}"})
+        order = re.findall(r'<li class="card" data-card="([^"]+)"', client.get("/").text)
         assert [(item, order.index(item) + 1) for item, _ in said] == [
             (item, int(rank)) for item, rank in said
         ]
@@ -252,16 +202,6 @@ class TestLike:
             presses[str(tag)] = min(5, presses.get(str(tag), 0) + steps)
         ranked = [e.item_id for e in model.recommend(["i1"], presses, k=7) if e.item_id != "i5"]
         assert re.findall(r'class="small" data-card="([^"]+)"', page) == ranked[:6]
-
-    def test_a_tag_can_be_changed_or_left_out(self, visitor: TestClient, model: Teaser) -> None:
-        town = f"town={model.table_['town'][5]}"
-        query = {"tag": ["type=film", town], "to": ["type=concert", ""]}
-        page = visitor.get("/like/i5", params=query).text
-        assert '<option value="type=concert" selected>' in page
-        assert '<option value="" selected>leave it out' in page
-        result = page.split('id="result"')[1]
-        assert "</b> <span>concert <small>" in result
-        assert "</b> <span>film <small>" not in result
 
     def test_applies_as_one_step_to_the_list_or_in_a_new_feed(
         self, visitor: TestClient, model: Teaser
@@ -305,23 +245,6 @@ class TestLike:
         assert "No press comes of it" in visitor.get("/like/i5", params=own).text
         assert visitor.post("/like/i5", data=own).status_code == 200
         assert state_of(visitor) == before
-
-    def test_is_linked_from_the_item(self, visitor: TestClient) -> None:
-        assert 'href="/like/i5"' in visitor.get("/item/i5").text
-
-    @pytest.mark.parametrize(
-        ("path", "status"),
-        [
-            ("/like/none", 404),
-            ("/like/i5?tag=type%3Dfilm&to=type%3Dopera", 404),
-            ("/like/i5?tag=type%3Dfilm", 422),
-            ("/like/i5?tag=type%3Dconcert&to=", 422),
-        ],
-    )
-    def test_odd_requests_get_a_sentence(self, visitor: TestClient, path: str, status: int) -> None:
-        response = visitor.get(path)
-        assert response.status_code == status
-        assert "data-message" in response.text
 
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
@@ -381,21 +304,10 @@ class TestPictures:
         assert 'href="https://own.example/"' in page
         assert 'name="from"' not in pictured.get("/").text
 
-    def test_odd_ids_work_everywhere(self, pictured: TestClient) -> None:
-        odd = "a/b c?d#e%f"
-        pictured.headers.update(OWN)
-        page = pictured.post("/act", data={"view": odd}).text
-        assert f'data-card="seen {odd}"' in page
-        link = re.search(r'href="(/item/a[^"]+)"', page)
-        assert link
-        page = pictured.get(html.unescape(link[1])).text
-        assert f"<h1>{odd}</h1>" in page
-        assert "javascript:" not in page
-
     @pytest.mark.parametrize("dots", [".", ".."])
     def test_ids_of_dots_can_be_opened(self, pictured: TestClient, dots: str) -> None:
         pictured.headers.update(OWN)
-        page = pictured.post("/act", data={"view": dots}).text
+        page = pictured.post("/act", data={"view": dots, "back": "/profile"}).text
         link = re.search(r'href="(/item/\?id=\.+)"', page)
         assert link
         assert link[1] == f"/item/?id={dots}"
@@ -409,103 +321,15 @@ class TestPictures:
         assert "Remove" in pictured.post("/act", data={"hide": dots, "back": link[1]}).text
 
 
-@pytest.mark.parametrize(
-    ("language", "said"),
-    [
-        ("en", "promoted by this site"),
-        ("nl", "gepromoot door deze site"),
-        ("fr", "mis en avant par ce site"),
-    ],
-)
 def test_what_the_site_promotes_is_said_on_both_pages(
-    serve: Callable[..., TestClient], language: str, said: str
+    serve: Callable[..., TestClient],
 ) -> None:
+    said = "promoted by this site"
     client = serve(boost="i9:40; town=Ghent:0.25")
-    client.headers["Accept-Language"] = language
     home, item = client.get("/").text, client.get("/item/i9").text
     assert home.index('data-card="i9"') < home.index(said)
     assert home.count(said) > 1  # also the items of the tag
     assert said in item
     assert 'class="boost"' in item
     plain = serve()
-    plain.headers["Accept-Language"] = language
     assert said not in plain.get("/").text + plain.get("/item/i9").text
-
-
-FILM, CONCERT = Tag("type", "film"), Tag("type", "concert")
-
-
-class TestForm:
-    def test_every_tag_of_the_item_can_be_kept_left_out_or_changed(
-        self, catalogue: Catalogue
-    ) -> None:
-        card = catalogue.card("i1")
-        found = tag_choices(card, choices(catalogue), {FILM: None})
-        assert [c.tag for c in found] == [Tag(f, v) for f, vs in card.facts.items() for v in vs]
-        for choice in found:
-            assert choice.tag in choice.options
-            assert all(other.feature == choice.tag.feature for other in choice.options)
-            assert choice.chosen == (None if choice.tag == FILM else choice.tag)
-
-    def test_an_item_of_very_many_tags_shows_the_first(self, catalogue: Catalogue) -> None:
-        facts = {"type": tuple(f"t{n}" for n in range(3_000))}
-        card = replace(catalogue.card("i1"), facts=facts)
-        found = tag_choices(card, choices(catalogue), {})
-        assert [choice.tag.value for choice in found] == [f"t{n}" for n in range(MAX_CHOICES)]
-
-    def test_a_tag_that_is_not_offered_stays_chosen(self, catalogue: Catalogue) -> None:
-        found = tag_choices(catalogue.card("i1"), {}, {FILM: CONCERT})
-        kind = next(choice for choice in found if choice.tag == FILM)
-        assert (kind.options, kind.chosen) == ([FILM, CONCERT], CONCERT)
-
-    def test_only_what_is_not_kept_is_a_change(self, catalogue: Catalogue) -> None:
-        personal = personal_of(catalogue)
-        tags = ["type=film", "town=Ghent"]
-        assert read_changes(tags, tags, personal) == {}
-        assert read_changes(tags, ["type=concert", ""], personal) == {
-            FILM: CONCERT,
-            Tag("town", "Ghent"): None,
-        }
-
-    def test_odd_forms(self, catalogue: Catalogue) -> None:
-        personal = personal_of(catalogue)
-        with pytest.raises(ParameterError, match="found 2 and 1"):
-            read_changes(["type=film", "town=Ghent"], [""], personal)
-        with pytest.raises(UnknownTagError):
-            read_changes(["type=film"], ["type=opera"], personal)
-        with pytest.raises(ParameterError, match="has no tag"):
-            variation_view(personal, "i1", {CONCERT: None})
-
-
-@given(
-    item=st.integers(0, 39),
-    pressed=st.dictionaries(st.sampled_from(["film", "concert"]), st.integers(-5, 5), max_size=2),
-)
-def test_the_presses_lead_to_the_list_that_is_shown(
-    model: Teaser, item: int, pressed: dict[str, int]
-) -> None:
-    catalogue = Catalogue(model)
-    personal = personal_of(catalogue, "i2", **{k: n for k, n in pressed.items() if n})
-    found = variation_view(personal, f"i{item}", {})
-    if found.event is None:
-        assert found.after is personal
-        return
-    # Nothing is left to drop or extend, and no tag goes beyond its bound.
-    stored = decide(personal.state, found.event, catalogue)
-    assert stored is not None
-    assert stored.data == found.event.data
-    net = {
-        tag: personal.presses.get(tag, 0) + found.presses.get(tag, 0)
-        for tag in {**personal.presses, **found.presses}
-    }
-    assert found.after.presses == {tag: n for tag, n in net.items() if n}
-    assert all(abs(n) <= MAX_PRESSES for n in net.values())
-    assert found.after.state == state_after(personal.state, stored)
-
-
-def test_the_presses_are_those_of_the_library(catalogue: Catalogue) -> None:
-    found = variation_view(personal_of(catalogue), "i1", {FILM: CONCERT})
-    assert found.presses == vary_item(catalogue.model, "i1", {FILM: CONCERT}).start
-    assert found.event == Event("press", {"presses": {str(t): n for t, n in found.presses.items()}})
-    assert found.presses[CONCERT] > 0
-    assert FILM not in found.presses

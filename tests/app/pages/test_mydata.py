@@ -8,17 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from app.conftest import TestClient, services_of
-from hypothesis import given
-from hypothesis import strategies as st
+from app.conftest import OWN, TestClient, listed, services_of, state_of
 
 from teaser import Teaser
 from teaser.app.catalogue import Catalogue, PersonalModel
-from teaser.app.http import TOKEN
-from teaser.app.pages.mydata import free_name
-from teaser.app.state import Feed, ListFilter, State, feed_name
-
-OWN = {"origin": "http://testserver"}
+from teaser.app.state import ListFilter, State
 
 
 @pytest.fixture
@@ -49,10 +43,7 @@ class TestShare:
         page = visitor.get(link).text
         assert re.findall(r'class="card" data-card="([^"]+)"', page) == own
         assert "Event 1" in page
-        assert "They lean " in page
         assert "You lean" not in page
-        french = visitor.get(link, headers={"accept-language": "fr"}).text
-        assert "Cette personne penche" in french
         assert "Event 2" not in page.split('id="list"')[0]
         assert 'action="/act"' not in page
         assert 'form="act"' not in page
@@ -62,11 +53,10 @@ class TestShare:
         self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("teaser.app.pages.cards.SHOWN_TAGS", 1)
-        monkeypatch.setattr("teaser.app.pages.cards.INLINE_TAGS", 0)
         visitor = come(serve(is_new=True))
         page = visitor.get(share(visitor)).text
         assert '<p class="hint">2 more</p>' in page
-        assert 'class="more"' not in page
+        assert 'href="/tags' not in page
 
     def test_somebody_new_can_share_too(self, client: TestClient) -> None:
         client.headers.update(OWN)
@@ -79,41 +69,12 @@ class TestShare:
         assert visitor.get("/s/x").status_code == 404
         assert visitor.get(link[:-1]).status_code == 404
 
-    def test_says_what_it_will_do(self, visitor: TestClient) -> None:
-        assert "Make a link" in visitor.get("/share").text
-
 
 def names(page: str) -> list[str]:
     return re.findall(r'name="share_id" value="(\w+)"', page)
 
 
 class TestLinks:
-    def test_are_listed_newest_first_and_never_shown_again(self, visitor: TestClient) -> None:
-        assert "Your links" not in visitor.get("/share").text
-        first = share(visitor)
-        visitor.post("/act", data={"view": "i2"})
-        page = visitor.post("/share").text
-        assert re.findall(r"shows you after (\d) actions", page) == ["3", "2"]
-        assert page.index("just made") < page.index("after 2 actions")
-        assert len(set(names(page))) == 2
-        again = visitor.get("/share").text
-        assert names(again) == names(page)
-        assert "just made" not in again
-        assert "/s/" not in again
-        assert first not in again
-
-    def test_ending_one_leaves_the_others(self, visitor: TestClient) -> None:
-        kept, ended = share(visitor), share(visitor)
-        newest, oldest = names(visitor.get("/share").text)
-        page = visitor.post("/share/end", data={"share_id": newest}).text
-        assert "The link is ended." in page
-        assert names(page) == [oldest]
-        response = visitor.get(ended)
-        assert response.status_code == 404
-        assert "Perhaps its owner ended it" in response.text
-        assert visitor.get(kept).status_code == 200
-        assert visitor.post("/share/end", data={"share_id": newest}).status_code == 404
-
     def test_nobody_ends_a_link_of_another(self, visitor: TestClient) -> None:
         link = share(visitor)
         (name,) = names(visitor.get("/share").text)
@@ -130,30 +91,12 @@ class TestLinks:
         assert response.status_code == 403
         assert visitor.get(link).status_code == 200
 
-    @pytest.mark.parametrize("name", ["", "%", "_" * 16, "\x00", "0"])
-    def test_odd_names_end_nothing(self, visitor: TestClient, name: str) -> None:
-        link = share(visitor)
-        response = visitor.post("/share/end", data={"share_id": name})
-        assert response.status_code in (404, 422)
-        assert visitor.get(link).status_code == 200
-
 
 def share_feed(client: TestClient, feed: str) -> str:
     page = client.post("/share", data={"feed": feed} if feed else {"main_feed": "1"}).text
     found = re.search(r'value="http://testserver(/s/[\w-]{43})"', page)
     assert found
     return found[1]
-
-
-def listed(page: str) -> list[str]:
-    return re.findall(r'class="card" data-card="([^"]+)"', page)
-
-
-def state_of(client: TestClient) -> State:
-    """Return the state of the visitor whose cookie a client has."""
-    store = services_of(client).store
-    person_id = store.find_person(str(client.cookies.get(TOKEN, "")))
-    return store.state(person_id) if person_id else State()
 
 
 @pytest.fixture
@@ -209,15 +152,6 @@ class TestSharedFeed:
         assert "Taken back: New feed: <b>Friday night</b>" in page
         assert state_of(feeder).feed == ""
 
-    def test_the_main_list_can_be_shared_as_a_feed(self, visitor: TestClient) -> None:
-        link = share_feed(visitor, "")
-        assert "A shared feed</h1>" in visitor.get(link).text
-        assert state_of(visitor).history
-        page = visitor.post(link).text
-        assert "New feed: <b>A shared feed</b>" in page
-        french = visitor.get(link, headers={"accept-language": "fr"}).text
-        assert "Partir de cette liste" in french
-
     def test_a_link_that_was_ended_shows_and_copies_nothing(self, feeder: TestClient) -> None:
         link = share_feed(feeder, "Friday night")
         (name,) = names(feeder.get("/share").text)
@@ -228,27 +162,11 @@ class TestSharedFeed:
             assert "Perhaps its owner ended it" in response.text
         assert state_of(feeder) == before
 
-    def test_a_link_to_a_profile_is_no_feed(self, visitor: TestClient) -> None:
-        assert visitor.post(share(visitor)).status_code == 404
-
     def test_another_site_copies_nothing(self, feeder: TestClient) -> None:
         link = share_feed(feeder, "Friday night")
         foreign = {"origin": "https://evil.example"}
         assert feeder.post(link, headers=foreign).status_code == 403
         assert list(state_of(feeder).feeds) == ["", "Friday night"]
-
-    @given(
-        name=st.text("ab ", min_size=1, max_size=60).filter(str.strip),
-        n=st.integers(0, 12),
-    )
-    def test_names_are_free_and_valid(self, name: str, n: int) -> None:
-        state = State()
-        for _ in range(n):
-            name = feed_name(name)
-            found = free_name(name, state)
-            assert found.casefold() not in {known.casefold() for known in state.feeds}
-            assert feed_name(found) == found
-            state = replace(state, feeds={**state.feeds, found: Feed()})
 
 
 class TestExport:
@@ -267,13 +185,6 @@ class TestExport:
         again = visitor.get("/export")
         assert [kept["place"] for kept in again.json()["shares"]] == [2]
         assert link.removeprefix("/s/") not in again.text
-
-    def test_of_somebody_new_has_the_same_shape(self, client: TestClient) -> None:
-        new = client.get("/export").json()
-        assert (new["events"], new["shares"], new["state"]["history"]) == ([], [], [])
-        client.post("/act", data={"view": "i1"}, headers=OWN)
-        known = client.get("/export").json()
-        assert (set(new), set(new["state"])) == (set(known), set(known["state"]))
 
     def test_does_not_tell_the_id(self, visitor: TestClient) -> None:
         store = services_of(visitor).store
@@ -298,31 +209,16 @@ class TestDelete:
         assert "You looked at" not in visitor.get("/").text
         assert visitor.get(link).status_code == 404
 
-    def test_of_somebody_new_is_no_error(self, client: TestClient) -> None:
-        assert client.post("/delete", headers=OWN).status_code == 200
 
-
-@pytest.mark.parametrize(
-    ("language", "title", "taught", "not_taught"),
-    [
-        ("en", "Privacy", "helps to teach the next version", "does not teach this recommender"),
-        ("nl", "Privacy", "geen labels verliest", "leert dit aanbevelingssysteem niets"),
-        ("fr", "Vie privée", "perde pas d’étiquettes", "n’apprend rien de ce que vous faites ici"),
-    ],
-)
 def test_the_privacy_page_says_whether_views_teach_the_next_model(
-    serve: Callable[..., TestClient], language: str, title: str, taught: str, not_taught: str
+    serve: Callable[..., TestClient],
 ) -> None:
-    words = {"accept-language": language}
+    taught, not_taught = "helps to teach the next version", "does not teach this recommender"
     for learn, said, unsaid in ((True, taught, not_taught), (False, not_taught, taught)):
         client = serve(learn=learn)
-        text = client.get("/privacy", headers=words).text
-        assert f"<h1>{title}</h1>" in text
+        text = client.get("/privacy").text
         assert said in text
         assert unsaid not in text
-        for path in ("/export", "/delete", "/share"):
-            assert f'href="{path}"' in text
-        assert 'href="/privacy"' in client.get("/", headers=words).text
         assert (services_of(client).store.learn_since is not None) == learn
 
 
@@ -395,12 +291,6 @@ class TestImport:
         owner.post("/act", data={"undo": "1"})
         assert kept(state_of(owner)) == kept(own)
 
-    def test_somebody_new_can_import(self, owner: TestClient) -> None:
-        export, before = owner.get("/export").content, state_of(owner)
-        owner.cookies.clear()
-        take_over(owner, send(owner, export).text)
-        assert kept(state_of(owner)) == kept(before)
-
     def test_what_does_not_match_is_listed_and_kept(self, owner: TestClient) -> None:
         export = json.loads(owner.get("/export").content)
         state = export["state"]
@@ -417,19 +307,6 @@ class TestImport:
         after = state_of(owner)
         assert after.history[-1] == "elsewhere"
         assert "type=opera" in after.hidden_tags
-
-    def test_many_names_are_counted(self, owner: TestClient) -> None:
-        export = json.loads(owner.get("/export").content)
-        export["state"]["history"] += [f"x{n}" for n in range(70)]
-        page = send(owner, json.dumps(export).encode()).text
-        assert "x49, 20 more" in page
-
-    def test_an_export_of_an_earlier_version(self, client: TestClient) -> None:
-        client.headers.update(OWN)
-        state = {"history": ["i1"], "presses": [{"tag": "type=film", "steps": 2}], "hidden": []}
-        take_over(client, send(client, json.dumps({"state": state}).encode()).text)
-        found = state_of(client)
-        assert (found.history, found.presses) == (("i1",), {"type=film": 2})
 
     def test_a_large_export_passes_and_a_larger_one_is_refused(
         self, owner: TestClient, serve: Callable[..., TestClient]
@@ -477,21 +354,16 @@ class TestProblems:
         ],
     )
     def test_a_sentence_and_nothing_changed(
-        self, owner: TestClient, content: bytes, said: str
+        self, visitor: TestClient, content: bytes, said: str
     ) -> None:
-        before = state_of(owner)
-        response = send(owner, content)
+        before = state_of(visitor)
+        response = send(visitor, content)
         assert response.status_code == 422
         assert said in response.text
         assert "Nothing was changed." in response.text
         assert "<script>alert" not in response.text
         assert 'type="file"' in response.text
-        assert state_of(owner) == before
-
-    @pytest.mark.parametrize("language", ["nl", "fr"])
-    def test_in_the_language_of_the_visitor(self, owner: TestClient, language: str) -> None:
-        page = send(owner, b"hello", **{"accept-language": language}).text
-        assert {"nl": "Dit is geen export", "fr": "Ce n’est pas un export"}[language] in page
+        assert state_of(visitor) == before
 
     def test_too_much_is_refused_with_its_number(self, owner: TestClient) -> None:
         before = state_of(owner)
@@ -504,14 +376,6 @@ class TestProblems:
             assert answer.status_code == 422
             assert "There would be 20,000 hidden items, and at most 1,000 can be" in answer.text
         assert "20.000 verborgen" in send(owner, export.encode(), **{"accept-language": "nl"}).text
-        assert state_of(owner) == before
-
-    def test_every_cut_of_an_export_is_refused(self, owner: TestClient) -> None:
-        services_of(owner).limits.imports.per_minute = 0  # no limit
-        export = owner.get("/export").content
-        before = state_of(owner)
-        for end in range(1, len(export) - 3, max(1, len(export) // 15)):
-            assert send(owner, export[:end]).status_code == 422, end
         assert state_of(owner) == before
 
     def test_no_file_no_form_and_a_form_of_another_site(self, owner: TestClient) -> None:
@@ -527,7 +391,3 @@ class TestProblems:
         sent = {"export": (None, export.decode())}
         assert owner.post("/import", files=sent, headers=foreign).status_code == 403
         assert state_of(owner) == before
-
-    def test_the_page_is_in_the_menu(self, owner: TestClient) -> None:
-        assert 'href="/import"' in owner.get("/").text
-        assert 'enctype="multipart/form-data"' in owner.get("/import").text

@@ -5,16 +5,11 @@ import re
 from urllib.parse import quote
 
 import pytest
-from app.conftest import TestClient, services_of
-from app.pages.test_feeds import dated, feeds_of, state_of
-from app.pages.test_home import do, listed, notice, text_of, visitor
+from app.conftest import TestClient, do, listed, notice, services_of, state_of, text_of
+from app.pages.test_feeds import feeds_of
 
-from teaser.app.catalogue import Catalogue
-from teaser.app.i18n.texts import LANGUAGES, texts_in
-from teaser.app.pages.home import say_example
+from teaser.app.i18n.texts import LANGUAGES
 from teaser.app.wishes import MAX_WISHES
-
-__all__ = ["dated", "visitor"]
 
 
 def chips(page: str) -> dict[str, bool]:
@@ -52,24 +47,12 @@ class TestReading:
         assert listed(visitor.get("/").text) == before
         assert n_events(visitor) == 0
 
-    def test_the_home_page_asks(self, visitor: TestClient) -> None:
-        page = visitor.get("/").text
-        assert 'action="/say"' in page
-        assert "What are you in the mood for?" in page
-
-    @pytest.mark.parametrize("text", ["", "   ", "\t"])
+    @pytest.mark.parametrize("text", ["", " \t"])
     def test_nothing_said_is_no_error(self, visitor: TestClient, text: str) -> None:
         response = visitor.get("/say", params={"text": text})
         assert response.status_code == 200
         assert "before anything changes" in text_of(response.text)
         assert chips(response.text) == {}
-
-    def test_a_novel_is_not_read(self, visitor: TestClient) -> None:
-        response = visitor.get("/say", params={"text": "film " * 10_000})
-        assert response.status_code == 200
-        assert 'role="alert">' in response.text
-        assert chips(response.text) == {}
-        assert len(response.text) < 20_000
 
     @pytest.mark.parametrize(
         "text", ["xyzzy plugh", "Привет мир", "日本語", "<script>alert(1)</script>", "“” — … !?"]
@@ -82,30 +65,14 @@ class TestReading:
         assert chips(response.text) == {}
         assert 'id="preview"' not in response.text
 
-    def test_lone_surrogates_and_zero_bytes_do_no_harm(self, visitor: TestClient) -> None:
-        for text in ("%ED%A0%80", "%00", "more%00film", "%FF%FE"):
-            assert visitor.get(f"/say?text={text}").status_code == 200
-
-    @pytest.mark.parametrize(
-        ("language", "text"),
-        [("nl", "meer film, geen concert"), ("fr", "plus de film, pas de concert")],
-    )
-    def test_other_languages(self, visitor: TestClient, language: str, text: str) -> None:
-        visitor.post("/language", data={"language": language})
-        page = visitor.get("/say", params={"text": text}).text
-        assert set(chips(page)) == {"press +4 type=film", "without type=concert"}
-        assert texts_in(language)("This is what I understood. Take off what you do not mean.") in (
-            html.unescape(page)
-        )
-
     @pytest.mark.parametrize("language", LANGUAGES)
-    def test_the_example_is_understood(self, dated: TestClient, language: str) -> None:
-        dated.post("/language", data={"language": language})
-        home = html.unescape(dated.get("/").text)
+    def test_the_example_is_understood(self, at_events: TestClient, language: str) -> None:
+        at_events.post("/language", data={"language": language})
+        home = html.unescape(at_events.get("/").text)
         example = re.search(r'id="say"[^>]*placeholder="([^"]*)"', home)
         assert example
         _, _, text = example[1].partition(":")
-        page = dated.get("/say", params={"text": text.strip()}).text
+        page = at_events.get("/say", params={"text": text.strip()}).text
         assert len(chips(page)) == 3
         assert 'class="unknown"' not in page
 
@@ -148,10 +115,6 @@ class TestApplying:
         assert listed(do(visitor, undo="1")) == before
         assert not state_of(visitor).hidden_tags
 
-    def test_the_rest_stays_off(self, visitor: TestClient) -> None:
-        send(visitor, "press +4 type=film", text="more film, no concert", kept="1")
-        assert not state_of(visitor).filters
-
     def test_it_can_be_kept_as_a_feed(self, visitor: TestClient) -> None:
         do(visitor, press="+1 town=Ghent")
         page = send(visitor, "only type=film", feed="Friday night", keep="1")
@@ -161,16 +124,6 @@ class TestApplying:
         page = do(visitor, undo="1")
         assert feeds_of(page) == []
         assert not state_of(visitor).filters
-
-    def test_a_name_is_enough_to_keep_it(self, visitor: TestClient) -> None:
-        """The key Enter in the field of the name sends the form without the button."""
-        page = send(visitor, "only type=film", feed="Friday")
-        assert feeds_of(page)[-1] == ("Friday", True)
-
-    @pytest.mark.parametrize("name", ["", "  ", "x" * 61])
-    def test_a_feed_needs_a_name(self, visitor: TestClient, name: str) -> None:
-        fields = {"wish": "only type=film", "feed": name, "keep": "1"}
-        assert visitor.post("/say", data=fields).status_code == 422
 
     def test_a_taken_name_is_refused_and_nothing_applied(self, visitor: TestClient) -> None:
         do(visitor, make_feed="Friday")
@@ -218,11 +171,6 @@ class TestApplying:
         assert visitor.post("/say", data={"wish": same}).status_code == 200
         assert state_of(visitor).presses == {"type=film": 2}
 
-    def test_a_foreign_form_is_refused(self, client: TestClient) -> None:
-        headers = {"origin": "http://evil.example"}
-        answer = client.post("/say", data={"wish": "only type=film"}, headers=headers)
-        assert answer.status_code == 403
-
 
 class TestQuestions:
     def test_a_contradiction_is_asked_back(self, visitor: TestClient) -> None:
@@ -251,26 +199,7 @@ class TestQuestions:
         assert state_of(visitor).presses == {"type=concert": 4}
         assert not state_of(visitor).filters
 
-    def test_both_answers_at_once_are_refused(self, visitor: TestClient) -> None:
-        wishes = ["press +4 type=film", "without type=film"]
-        assert visitor.post("/say", data={"wish": wishes}).status_code == 422
-        assert n_events(visitor) == 0
-
-    def test_a_chosen_answer_is_shown_again(self, visitor: TestClient) -> None:
-        text = quote("without type=film")
-        page = visitor.get(f"/say?text=more film, no film&kept=1&wish1={text}").text
-        assert chips(page)["without type=film"]
-        assert not chips(page)["press +4 type=film"]
-        assert 'id="preview"' in page
-
     def test_three_that_contradict_are_one_question(self, visitor: TestClient) -> None:
         page = visitor.get("/say?text=more film, less film, no film").text
         assert page.count('class="question"') == 1
         assert len(chips(page)) == 4
-
-
-def test_the_example_names_tags_of_the_catalogue(catalogue: Catalogue) -> None:
-    named = re.fullmatch(r"such as: more (.+), no (.+)", say_example(catalogue, texts_in("en")))
-    assert named
-    values = {tag.value.lower() for tag in catalogue.model.tags_}
-    assert set(named.groups()) <= values

@@ -33,16 +33,6 @@ class TestSuggest:
             <= N_SUGGESTED_TAGS
         )
 
-    def test_every_option_leads_somewhere(self, client: TestClient) -> None:
-        for words in ("event", "film", "Liège"):
-            for path, _ in self.options(client.get("/suggest", params={"q": words}).text):
-                assert client.get(path).status_code == 200, path
-
-    def test_nothing_found_is_an_empty_list(self, client: TestClient) -> None:
-        page = client.get("/suggest?q=nosuchname").text
-        assert self.options(page) == []
-        assert 'data-said="0 suggestions"' in page
-
     def test_what_is_typed_is_never_markup(self, client: TestClient) -> None:
         page = client.get("/suggest", params={"q": 'event "><script>'}).text
         assert "<script" not in page
@@ -72,22 +62,17 @@ class TestTags:
     def rows(self, page: str) -> list[str]:
         return re.findall(r'data-key="row ([^"]+)"', page)
 
-    def test_what_the_panel_shows_is_not_among_the_rest(
+    def test_the_profile_leads_to_the_tags_that_it_does_not_show(
         self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         client = serve(is_new=True)
         monkeypatch.setattr("teaser.app.pages.cards.SHOWN_TAGS", 2)
-        monkeypatch.setattr("teaser.app.pages.cards.INLINE_TAGS", 0)
         client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
-        home = client.get("/").text
-        (panel,) = re.findall(r'(?s)data-stable="tags town"[^>]*>(.*?)</ul>', home)
-        address, n_more = re.findall(
-            r'data-load="(/tags\?feature=town[^"]+)"[^>]*><summary>(\d+)', home
-        )[0]
-        rest = self.rows(client.get(unescape(address)).text)
-        every = self.rows(client.get("/tags?feature=town").text)
-        assert len(rest) == int(n_more)
-        assert sorted(self.rows(panel) + rest) == sorted(every)
-        # A search finds all of them.
-        found = self.rows(client.get(unescape(address) + "&q=e").text)
-        assert set(found) & set(self.rows(panel))
+        profile = client.get("/profile").text
+        (panel,) = re.findall(r'(?s)data-stable="tags town"[^>]*>(.*?)</ul>', profile)
+        address, n_more = re.findall(r'href="(/tags\?feature=town)">(\d+) more', profile)[0]
+        every = self.rows(client.get(address).text)
+        assert self.rows(panel) == every[:2]
+        assert len(every) == 2 + int(n_more)
+        found = self.rows(client.get(f"{address}&q=dei").text)
+        assert found == ["town=Deinze"]

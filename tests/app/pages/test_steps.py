@@ -59,25 +59,6 @@ def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -
         assert fall.length == pytest.approx(abs(edge - fall.zero), abs=0.05)
 
 
-def test_small_steps_are_folded_behind_the_large_ones(
-    remainder_model: Teaser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("teaser.steps.SMALL_SHARE", 0.04)
-    history = tuple(f"i{i}" for i in range(30))
-    seen = PersonalModel(Catalogue(remainder_model), State(history=history))
-    fall = waterfall(seen, "i33", texts_in("en"))
-    assert fall.has_viewed
-    assert fall.fold is not None
-    assert fall.large[0].is_general
-    # Several viewed items together come before the small steps, if they are large.
-    together = [s.row for s in fall.steps if isinstance(s.row, ViewedRow) and s.row.item_id is None]
-    assert len(together) == 1
-    assert together[0] in [step.row for step in fall.large]
-    edges = [edge for step in fall.fold.steps for edge in step.edges]
-    assert fall.fold.start == min(edges[0], edges[-1])
-    assert fall.fold.start + fall.fold.length == pytest.approx(max(edges[0], edges[-1]), abs=0.01)
-
-
 @pytest.mark.parametrize("boost", [{"town=Ghent": 0.4, "i9": 0.004}, {"town=Ghent": -3.0}])
 def test_what_the_site_adds_is_a_step_of_its_own(model: Teaser, boost: dict[str, float]) -> None:
     catalogue = Catalogue(model, boost)
@@ -187,11 +168,3 @@ def test_reasons_say_which_item_has_the_tag(model: Teaser) -> None:
         (step,) = (s for s in fall.steps if isinstance(s.row, TagRow) and s.row.label == tag)
         assert step.own == 0 > step.other
     assert absent
-
-
-def test_viewed_items_are_named_as_such(remainder_model: Teaser) -> None:
-    personal = PersonalModel(Catalogue(remainder_model), State(history=("i0", "i1", "i2")))
-    fall = difference_fall(personal, "i30", "i31", ENGLISH)
-    viewed = [name for name in (*fall.names_for, *fall.names_against) if "“" in name]
-    assert viewed
-    assert all(name.endswith("”, which you viewed") for name in viewed)

@@ -16,7 +16,6 @@ from teaser.data.sources.folder import (
     Source,
     as_numbers,
     detect,
-    propose_tables,
     read_csv,
     read_dat,
     read_lines,
@@ -69,27 +68,6 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         list(read_lines(tmp_path / "a.dat"))
 
 
-def test_the_first_lines_tell_interactions_and_items(tmp_path: Path) -> None:
-    (tmp_path / "a users.dat").write_text("User-ID\tAge\n1\t30\n")
-    (tmp_path / "info.dat").write_text("Book_ID\tBook-Title\n1\tA book\n")
-    (tmp_path / "later.txt").write_text("user;item;rating\n1;1;5\n")
-    with gzip.open(tmp_path / "history.dat.gz", "wt") as file:
-        file.write("user\titem\n1\t1\n")
-    assert propose_tables(tmp_path) == (
-        f"Name two tables: teaser prepare {tmp_path}/history.dat.gz {tmp_path}/info.dat --out DATA."
-        " There are interactions in later.txt too."
-    )
-
-
-def test_without_a_header_the_kind_of_tables_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("1,2\n")
-    proposed = propose_tables(tmp_path)
-    assert proposed.startswith("Name two tables: teaser prepare ")
-    assert f"{tmp_path}/INTERACTIONS {tmp_path}/ITEMS" in proposed
-    (tmp_path / "a.csv").unlink()
-    assert propose_tables(tmp_path) == ""
-
-
 def dataset(source: Source) -> Dataset:
     return Dataset.from_tables(
         source.interactions,
@@ -118,7 +96,7 @@ class TestChoosing:
             detect(own)
         said = str(caught.value)
         assert "fits no reader" in said
-        assert "Found: interactions.csv, items.csv. Name two tables: teaser prepare" in said
+        assert "Found: interactions.csv, items.csv. Name your own tables: teaser prepare" in said
         assert "Name the reader" not in said
         for name in READERS:
             assert f"{name}: " in said

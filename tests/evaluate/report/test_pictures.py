@@ -18,20 +18,16 @@ from teaser.evaluate.report.pictures import (
     SERIES,
     Picture,
     colour_rules,
-    draw_by_tags,
-    draw_convergence,
     draw_dial,
     draw_gain,
     draw_parts,
     draw_pictures,
-    draw_surface,
-    draw_tail,
     finish,
     frontier,
     new_figure,
 )
 
-ALL = ["accuracy", "gain", "tail", "tags", "surface", "convergence"]
+ALL = ["accuracy", "gain"]
 SHARES = {"general": 0.25, "declared": 0.4, "discovered": 0.3, "popularity": 0.0, "viewed": 0.05}
 
 
@@ -112,32 +108,18 @@ def test_a_whole_study_has_all_pictures_and_their_words_hold_the_figures(
     content: Content, pictures: dict[str, Picture]
 ) -> None:
     assert list(pictures) == ALL
-    for name, picture in pictures.items():
-        if name != "surface":
-            fixed = re.findall(r"(?<![\w-])#[0-9a-f]{6}", picture.svg)
-            assert not fixed, "a colour that does not follow the page"
+    for picture in pictures.values():
+        fixed = re.findall(r"(?<![\w-])#[0-9a-f]{6}", picture.svg)
+        assert not fixed, "a colour that does not follow the page"
     for model in content["models"]:
         assert f"{model['metrics']['ndcg@100']['mean']:.3f}" in pictures["accuracy"].alt
-        assert f"{100 * model['popularity_curve'][4]:.0f} %" in pictures["tail"].alt
-    for each in content["by_tags"]:
-        text = f"{each['metrics']['ndcg@100']['mean']:.3f} with {each['n_tags']:,} tags"
-        assert text in pictures["tags"].alt
     for each in content["simulations"]:
         assert f"{abs(each['gain']['ndcg@100']['mean']):.3f}" in pictures["gain"].alt
-    for run in content["convergence"]:
-        assert f"after {len(run['residuals'])} iterations" in pictures["convergence"].alt
     assert draw_pictures(reported(content)) == list(pictures.values())
 
 
 def test_what_was_not_run_has_no_picture(content: Content) -> None:
-    bare = reported({**content, "by_tags": [], "convergence": [], "simulations": []})
-    for draw in (draw_by_tags, draw_convergence, draw_gain, draw_parts):
-        assert draw(bare) is None
-    content["models"] = [m for m in content["models"] if m["kind"] == "EASE"]
-    content["simulations"] = content["convergence"] = []
-    assert names(content) == ["accuracy", "tail"]
-    del content["models"][0]["popularity_curve"]
-    assert draw_tail(reported(content)) is None
+    assert names({**content, "simulations": []}) == ["accuracy"]
 
 
 def test_missing_errors_do_not_stop_the_drawing(content: Content) -> None:
@@ -145,7 +127,6 @@ def test_missing_errors_do_not_stop_the_drawing(content: Content) -> None:
         for value in model["metrics"].values():
             value["error"] = None
     content["models"][0]["metrics"]["ndcg@100"]["mean"] = None
-    content["by_tags"][0]["metrics"]["ndcg@100"]["mean"] = None
     content["simulations"][0]["gain"]["ndcg@100"]["low"] = None
     assert names(content) == ALL
 
@@ -188,18 +169,6 @@ def test_every_model_with_tags_has_a_bar(content: Content) -> None:
     assert found.alt == f"TEASER: {shares} WMF-S: {shares}"
 
 
-def test_lines_of_convergence_have_a_point_for_each_iteration_and_fall(
-    content: Content, pictures: dict[str, Picture]
-) -> None:
-    svg = pictures["convergence"].svg
-    paths = re.findall(r'<path d="([^"]*)" clip-path[^>]*stroke: var\(--series-0\)', svg)
-    run = next(run for run in content["convergence"] if run["solver"] == "cg")
-    points = [re.findall(r"[ML] ([\d.]+) ([\d.]+)", path) for path in paths]
-    assert [len(each) for each in points] == [len(run["residuals"])] * 2
-    for each in points:
-        assert float(each[-1][1]) > float(each[0][1])  # y grows downwards
-
-
 def test_the_dial_says_what_it_shows(tmp_path: Path) -> None:
     found = draw_dial(a_dial())
     assert found.name == "some-dial"
@@ -222,56 +191,3 @@ def test_the_dial_says_what_it_shows(tmp_path: Path) -> None:
 def test_the_frontier_is_what_no_setting_beats_in_both() -> None:
     assert frontier(SETTINGS) == [SETTINGS[2], SETTINGS[4], SETTINGS[5]]
     assert frontier(SETTINGS[:2]) == [SETTINGS[0]]
-
-
-def teaser_of(content: Content) -> Content:
-    return next(m for m in content["models"] if m["kind"] == "Teaser")
-
-
-def surface(content: Content) -> Picture:
-    found = draw_surface(reported(content))
-    assert found is not None
-    return found
-
-
-def test_the_grid_search_shows_every_cell_and_frames_the_best(content: Content) -> None:
-    trials = teaser_of(content)["trials"]
-    best = max(trials, key=lambda t: t["value"])
-    best["value"] += 0.01
-    picture = surface(content)
-    found = texts_of(picture)
-    assert sorted(t for t in found if "." in t) == sorted(f"{t['value']:.4f}" for t in trials)
-    assert {"l2_weights", "l2_encoder", "50", "200", "100", "500", "2000"} <= set(found)
-    frames = re.findall(r'<path d="M ([\d.]+) ([\d.]+)[^"]*"[^>]*stroke: var\(--ink\)', picture.svg)
-    shown = re.search(
-        rf'<text style="[^"]*" x="([\d.]+)" y="([\d.]+)"[^>]*>{best["value"]:.4f}<', picture.svg
-    )
-    assert len(frames) == 1
-    assert shown is not None
-    left, bottom = map(float, frames[0])
-    assert left < float(shown[1]) < left + 130
-    assert bottom - 60 < float(shown[2]) < bottom
-    chosen = ", ".join(f"{k} = {v:g}" for k, v in best["parameters"].items())
-    assert picture.alt.endswith(f"the best is {chosen}.")
-
-
-def test_grids_of_one_and_of_three_parameters_and_with_gaps(content: Content) -> None:
-    model, trials = teaser_of(content), teaser_of(content)["trials"]
-    model["trials"] = [t for t in trials if t["parameters"]["l2_weights"] == 50]
-    line = texts_of(surface(content))
-    assert {"l2_encoder", "validation nDCG@100"} <= set(line)
-    assert "l2_weights" not in line
-    model["trials"] = [{**trials[0], "value": None}, *trials[1:]]  # one failed
-    assert len([t for t in texts_of(surface(content)) if "." in t]) == 5
-    more = {"content_weight": 1.0}
-    better = [
-        {**t, "parameters": t["parameters"] | more, "value": t["value"] + 0.1} for t in trials
-    ]
-    worse = [{**t, "parameters": t["parameters"] | {"content_weight": 0.0}} for t in trials]
-    model["trials"] = [*better, *worse]
-    picture = surface(content)
-    assert "Of content_weight the best value is shown." in picture.caption
-    cells = sorted(t for t in texts_of(picture) if "." in t)
-    assert cells == sorted(f"{t['value']:.4f}" for t in better)
-    model["trials"] = trials[:1]
-    assert draw_surface(reported(content)) is None

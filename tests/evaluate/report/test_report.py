@@ -19,7 +19,6 @@ from teaser.errors import DataError, MissingPackageError
 from teaser.evaluate.report import write_report, write_tables
 from teaser.evaluate.report.pictures import draw_pictures
 from teaser.evaluate.report.report import headlines, render_page, render_tables
-from teaser.evaluate.study.results import ShownGroup
 
 RESULTS = Path(__file__).resolve().parents[3] / "experiments" / "results"
 
@@ -91,7 +90,7 @@ def test_well_formed_with_names_of_its_own(content: Content, whole: str) -> None
 
 def test_every_picture_has_words(whole: str) -> None:
     reader = read(whole)
-    assert len(reader.svgs) == 6
+    assert len(reader.svgs) == 2
     for svg in reader.svgs:
         assert svg["role"] == "img"
         assert len(str(svg["aria-label"])) > 20
@@ -113,30 +112,13 @@ def test_titles_of_studies_are_text_not_markup(content: Content) -> None:
     assert "&lt;script&gt;" in text
 
 
-def test_discovered_groups_are_shown_as_text(content: Content) -> None:
-    assert "discovered groups" not in page(content)
-    groups = (
-        ShownGroup("Jazz <b>nights</b>", 12, ("First & second", "Third"), "type=Concert", 0.75),
-        ShownGroup("Others", 3, ("Fourth",)),
-    )
-    study = replace(reported(content), groups=groups)
-    text = render_page([study], [[]])
-    words = " ".join(read(text).words)
-    for said in ("Jazz <b>nights</b>", "12", "type=Concert (75\xa0%)", "First & second; Third"):
-        assert said in words
-    assert "2 of the groups that the system found" in words
-    assert "<b>nights" not in text
-    # Titles of items stay out of the tables, which may be passed on.
-    assert "Jazz" not in render_tables([study])
-
-
 def test_what_the_figures_depend_on_is_told(content: Content, whole: str) -> None:
     words = " ".join("".join(read(whole).words).split())
     assert f"commit {content['commit'] or 'unknown'}" in words
     for package, version in content["versions"].items():
         assert (version if package == "teaser" else f"{package} {version}") in words
     assert "60 to choose parameters, 80 to test on" in words
-    assert "grid, by nDCG@100" in words
+    assert "by nDCG@100" in words
     assert "20 % of each history" in words
     content["split"] |= {"kind": "last", "notes": ["3 users are new."]}
     other = " ".join("".join(read(page(content)).words).split())
@@ -151,9 +133,9 @@ def test_quick_runs_are_labelled(content: Content, whole: str) -> None:
 
 
 def test_parts_that_were_not_run_are_left_out(without: Callable[..., Content]) -> None:
-    text = page(without("simulations", "by_tags", "convergence", "comparisons"))
+    text = page(without("simulations", "comparisons"))
     words = "".join(read(text).words)
-    for heading in ("Simulated feedback", "Scales and steps"):
+    for heading in ("Simulated feedback",):
         assert heading not in words
     assert "Accuracy" in words
 
@@ -181,9 +163,9 @@ def written(results_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 def test_all_files_of_a_report(written: Path) -> None:
     assert written.name == "index.html"
     names = {p.name for p in (written.parent / "pictures").iterdir()}
-    kinds = {"accuracy", "gain", "tail", "surface", "convergence"}
+    kinds = {"accuracy", "gain"}
     assert names == {f"small-run-quick-{k}.svg" for k in kinds} | {
-        f"small-run-{k}.svg" for k in kinds | {"tags"}
+        f"small-run-{k}.svg" for k in kinds
     }
     assert {p.name for p in written.parent.iterdir()} == {"index.html", "tables.md", "pictures"}
 
@@ -209,7 +191,6 @@ def test_markdown_tables_are_whole(content: Content) -> None:
     assert re.findall(r"^## (.*)$", text, re.M) == [
         "Accuracy",
         "Simulated feedback",
-        "Scales and steps",
         "Beyond accuracy",
         f"{content['title']}: parameters and cost",
     ]
@@ -269,7 +250,6 @@ def test_the_share_of_ease_is_that_of_the_json(content: Content) -> None:
     share = f"{100 * values['teaser'] / values['ease']:.0f} %"
     sentence = said(content, f"TEASER reaches {share} of EASE's nDCG@100")
     assert f"{values['teaser']:.3f} against {values['ease']:.3f} on 80 users" in sentence
-    assert said(content, "TEASER × EASE reaches")
     assert said(content, "TEASER reaches 98 %") == "" or share == "98 %"
 
 
@@ -326,16 +306,6 @@ def test_what_was_not_run_is_not_spoken_of(
     assert headlines(reported(alone)) == []
 
 
-def test_lists_are_told_by_their_own_figures(content: Content) -> None:
-    values = {m["name"]: m["metrics"] for m in content["models"]}
-    covered = {n: f"{100 * v['coverage@20']['mean']:.0f} %" for n, v in values.items()}
-    rare = {n: f"{100 * v['long_tail@20']['mean']:.0f} %" for n, v in values.items()}
-    sentence = said(content, "The first 20")
-    assert f"reach {covered['teaser']} of the items with TEASER" in sentence
-    assert f"and {covered['ease']} with EASE" in sentence
-    assert f"{rare['teaser']} and {rare['ease']} of them" in sentence
-
-
 SHARES = {"general": 0.25, "declared": 0.4, "discovered": 0.3, "popularity": 0.0, "viewed": 0.05}
 
 
@@ -349,26 +319,6 @@ def test_the_parts_of_scores_are_told_and_general_appeal_is_not_from_tags(
         "discovered tags, 5 % from viewed items, 25 % from general appeal and 0 % from "
         "popularity: 70 % from tags."
     )
-
-
-def test_the_recommended_model_and_tags_alone_are_compared_with_ease(content: Content) -> None:
-    teaser = next(m for m in content["models"] if m["name"] == "teaser")
-    alone = {**teaser, "name": "alone", "discovered": 9, "shares": {**SHARES, "viewed": 0.0}}
-    best = {**teaser, "name": "ours, recommended", "discovered": 9, "shares": SHARES}
-    pressed = [
-        {**s, "model": best["name"], "among": among}
-        for s in content["simulations"]
-        if s["model"] == "teaser" and s["scale"] == "robust" and s["n_tags"] == 1
-        for among in ("declared", "discovered")
-    ]
-    content["models"] += [alone, best]
-    content["simulations"] += pressed
-    assert said(content, "alone reaches")
-    assert said(content, "ours, recommended reaches")
-    assert "of the items with ours, recommended" in said(content, "The first 20")
-    told = said(content, "Three presses of + change ours, recommended's")
-    assert "on one declared tag" in told
-    assert "on one discovered tag" in told
 
 
 def test_the_dial_is_told_at_the_accuracy_of_ease(content: Content) -> None:

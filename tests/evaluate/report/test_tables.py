@@ -1,7 +1,6 @@
 """The tables of a real study: every figure is one of the json, and stands where it belongs."""
 
 import json
-import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +11,6 @@ import pytest
 from reports import SETTINGS, Content, a_dial, a_setting, reported
 
 from teaser.errors import DataError, ParameterError
-from teaser.evaluate.metrics import PairedDifference, Summary
 from teaser.evaluate.report.tables import (
     BETTER,
     METRICS,
@@ -25,22 +23,13 @@ from teaser.evaluate.report.tables import (
     accuracy_table,
     advantage_table,
     beyond_table,
-    bold_best,
     cost_table,
     dial_table,
     feedback_table,
-    format_memory,
-    format_parameter,
-    format_presses,
-    format_seconds,
-    format_signed,
     make_tables,
-    mark,
     notable_settings,
     parts_table,
     read_studies,
-    steering_table,
-    value_text,
 )
 
 LABELS = {"EASE": "ease", "TEASER": "teaser", "WMF-S": "wmf-s", "TEASER × EASE": "product"}
@@ -73,32 +62,6 @@ def blocks_of(table: Table | None) -> dict[str, dict[str, list[str]]]:
 def plain(cell: str) -> str:
     """The figure of a cell, without its error, mark and bold."""
     return cell.partition(" ")[0].strip("*")
-
-
-def test_figures_have_few_digits_and_units() -> None:
-    durations = {0.0123: "0.012 s", 4.44: "4.4 s", 55.4: "55 s", 600: "10 min", 7200: "2.0 h"}
-    assert {value: format_seconds(value) for value in durations} == durations
-    assert [format_memory(n) for n in (312_400_000, 4_700_000_000)] == ["312 MB", "4.7 GB"]
-    signed = {1.25: "+1.2", -1.26: f"{MINUS}1.3", 0.01: "0.0", -0.04: "0.0"}
-    assert {value: format_signed(value) for value in signed} == signed
-    values: tuple[object, ...] = (1000.0, 0.5, 3, True, "full", None, {})
-    texts = ["1000", "0.5", "3", "True", "full", "None", "its defaults"]
-    assert [format_parameter(v) for v in values] == texts
-    assert format_presses(2, -3, "discovered") == f"two discovered tags {MINUS}3"
-    errors = {0.0123: " ± 0.012", 0.00031: " ± 0.0003", 0.0: " ± 0.000", math.nan: ""}
-    for error, text in errors.items():  # an error never rounds to zero
-        assert value_text(Summary(0.41249, error, 9)) == f"0.412{text}"
-    assert value_text(None) == NONE
-
-
-def test_the_best_is_bold_and_what_is_clear_is_marked() -> None:
-    assert bold_best(["0.3 ± 0.1", "0.4", f"{MINUS}0.5", NONE]) == [
-        *("0.3 ± 0.1", "**0.4**", f"{MINUS}0.5", NONE)
-    ]
-    assert bold_best(["0.4", "0.4"]) == ["**0.4**"] * 2
-    assert bold_best([NONE, ""]) == [NONE, ""]
-    gaps = [(0.2, 0.1, 0.3), (-0.2, -0.3, -0.1), (0.1, -0.1, 0.3)]
-    assert [mark(PairedDifference(*gap, 5)) for gap in gaps] == [BETTER, WORSE, ""]
 
 
 def test_a_table_is_a_frame_and_markdown() -> None:
@@ -217,7 +180,7 @@ def test_tables_without_anything_to_show_are_left_out(without: Callable[..., Con
     def names(content: Content) -> list[str]:
         return [table.name for table in make_tables([reported(content)])]
 
-    assert names(without()) == ["accuracy", "feedback", "steering", "beyond"]
+    assert names(without()) == ["accuracy", "feedback", "beyond"]
     assert names(without("simulations")) == ["accuracy", "beyond"]
 
 
@@ -315,7 +278,6 @@ def test_a_study_without_presses_is_left_out(
 ) -> None:
     silent = {**without("simulations"), "study": "silent", "title": "Silent"}
     assert feedback_table([reported(silent)]) is None
-    assert steering_table([reported(silent)]) is None
     for each in content["simulations"]:
         each["without_tags"] = 7 if each["n_tags"] == 2 and each["strength"] == 3 else 0
     table = feedback_table([reported(silent), reported(content)])
@@ -329,7 +291,7 @@ def test_a_study_without_presses_is_left_out(
     assert found["one tag +3"]["WMF-S"][4:] == [NONE] * 4
 
 
-def test_steps_are_compared_and_the_second_table_has_the_default(content: Content) -> None:
+def test_the_table_of_feedback_has_the_default_step(content: Content) -> None:
     small = json.loads(json.dumps(content["simulations"]))
     for each in small:
         each["step"] = 0.1
@@ -338,15 +300,6 @@ def test_steps_are_compared_and_the_second_table_has_the_default(content: Conten
     # The smaller step first: the order of the json must not decide.
     study = reported({**content, "simulations": [*small, *content["simulations"]]})
     assert blocks_of(feedback_table([study])) == blocks_of(feedback_table([reported(content)]))
-    table = steering_table([study])
-    assert table is not None
-    assert table.blocks["scale and step"] == [
-        *("robust, 0.1", "robust, 0.2", "paper, 0.1", "paper, 0.2")
-    ]
-    for rows in blocks_of(table).values():
-        for cells in rows.values():
-            values = [float(plain(c).replace(MINUS, "-")) for c in cells]
-            assert [c.startswith("**") for c in cells] == [v == max(values) for v in values]
 
 
 def test_kinds_of_tags_have_blocks_of_their_own(content: Content) -> None:

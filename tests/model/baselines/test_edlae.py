@@ -21,12 +21,12 @@ class TestEDLAE(ModelContract):
     rtol = 1e-4
 
     def make(self) -> EDLAE:
-        return EDLAE(l2_weights=5.0, rank=4, tol=1e-3)
+        return EDLAE(l2=5.0, rank=4, tol=1e-3)
 
 
 class TestFullRank(ModelContract):
     def make(self) -> EDLAE:
-        return EDLAE(l2_weights=5.0, dropout=0.3, rank="full")
+        return EDLAE(l2=5.0, dropout=0.3, rank="full")
 
 
 def interactions(dataset: Dataset) -> np.ndarray:
@@ -54,7 +54,7 @@ def test_the_closed_form_predicts_every_item_best_from_the_others(
     dataset: Dataset, dropout: float
 ) -> None:
     X = interactions(dataset)
-    model = EDLAE(l2_weights=3.0, dropout=dropout, rank="full", dtype="float64").fit(dataset)
+    model = EDLAE(l2=3.0, dropout=dropout, rank="full", dtype="float64").fit(dataset)
     G = X.T @ X
     penalty = 3.0 + dropout / (1 - dropout) * np.diag(G)
     for j in range(40):
@@ -68,8 +68,8 @@ def test_the_closed_form_predicts_every_item_best_from_the_others(
 
 def test_without_dropout_and_of_full_rank_it_is_ease(dataset: Dataset) -> None:
     for rank in (None, "full", 40, 1000):
-        model = EDLAE(l2_weights=5.0, rank=rank).fit(dataset)
-        assert_array_equal(model.encoder_, EASE(l2_weights=5.0).fit(dataset).weights_)
+        model = EDLAE(l2=5.0, rank=rank).fit(dataset)
+        assert_array_equal(model.encoder_, EASE(l2=5.0).fit(dataset).weights_)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -101,12 +101,12 @@ def test_the_objective_is_that_of_the_definition_and_falls(seed: int, rank: int)
 
 
 def test_the_rank_is_the_number_of_tags_and_popularity(dataset: Dataset) -> None:
-    model = EDLAE(l2_weights=5.0, tol=1e-2).fit(dataset)
+    model = EDLAE(l2=5.0, tol=1e-2).fit(dataset)
     assert model.encoder_.shape == model.decoder_.shape == (40, dataset.n_tags + 1)
 
 
 def test_an_item_says_nothing_about_itself(dataset: Dataset) -> None:
-    model = EDLAE(l2_weights=5.0, rank=3, dtype="float64", tol=1e-6, max_iter=1000).fit(dataset)
+    model = EDLAE(l2=5.0, rank=3, dtype="float64", tol=1e-6, max_iter=1000).fit(dataset)
     W = without_diagonal(model.encoder_ @ model.decoder_.T)
     X = interactions(dataset)
     assert_allclose(model.score_batch(X), X @ W, atol=1e-10)
@@ -114,37 +114,35 @@ def test_an_item_says_nothing_about_itself(dataset: Dataset) -> None:
 
 
 def test_types_and_ways_of_holding_the_gram_agree(dataset: Dataset) -> None:
-    settings: dict[str, Any] = {"l2_weights": 5.0, "rank": 4, "tol": 1e-6, "max_iter": 500}
+    settings: dict[str, Any] = {"l2": 5.0, "rank": 4, "tol": 1e-6, "max_iter": 500}
     wide = EDLAE(dtype="float64", **settings).fit(dataset)
     held = DenseGram.from_interactions(dataset.X, np.dtype("float64"))
     before = held.G.copy()
     same = EDLAE(dtype="float64", gram=held, **settings).fit(dataset)
     assert_array_equal(same.encoder_, wide.encoder_)
     assert_array_equal(held.G, before)
-    narrow = EDLAE(l2_weights=5.0, rank=4, tol=1e-5, max_iter=500).fit(dataset)
+    narrow = EDLAE(l2=5.0, rank=4, tol=1e-5, max_iter=500).fit(dataset)
     assert narrow.encoder_.dtype == np.float32
     assert narrow.objective_[-1] == pytest.approx(wide.objective_[-1], rel=1e-3)
 
 
 def test_a_callback_is_told_every_iteration(dataset: Dataset) -> None:
     told: list[tuple[int, float]] = []
-    model = EDLAE(l2_weights=5.0, rank=3, tol=1e-3).fit(
-        dataset, callback=lambda *at: told.append(at)
-    )
+    model = EDLAE(l2=5.0, rank=3, tol=1e-3).fit(dataset, callback=lambda *at: told.append(at))
     assert [i for i, _ in told] == list(range(1, len(model.objective_) + 1))
     assert told[-1][1] <= 1e-3
 
 
 def test_stopping_early_is_said_at_the_callers_line(dataset: Dataset) -> None:
     with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations") as caught:
-        model = EDLAE(l2_weights=5.0, rank=3, tol=1e-5, max_iter=2).fit(dataset)
+        model = EDLAE(l2=5.0, rank=3, tol=1e-5, max_iter=2).fit(dataset)
     assert caught[0].filename == __file__
     assert not model.converged_
 
 
 def test_parameters_are_checked_at_fit_and_not_before(dataset: Dataset) -> None:
     wrong: list[dict[str, Any]] = [
-        {"l2_weights": 0}, {"dropout": -0.1}, {"dropout": 1.0}, {"dropout": "half"},
+        {"l2": 0}, {"dropout": -0.1}, {"dropout": 1.0}, {"dropout": "half"},
         {"dropout": False}, {"rank": 0}, {"rank": "low"}, {"rank": 2.5}, {"tol": 0}, {"tol": 1.0},
         {"tol": 1e-7},
         {"max_iter": 0}, {"rng": -1}, {"dtype": "int8"}, {"gram": "dense"},
@@ -177,9 +175,20 @@ def test_weights_are_those_of_the_definition(seed: int) -> None:
 
 def test_weighted_and_of_full_rank_it_is_weighted_ease(dataset: Dataset) -> None:
     weights = Weights(user_power=0.5, ridge_power=0.5, item_power=0.7)
-    model = EDLAE(l2_weights=5.0, weights=weights, rank="full").fit(dataset)
-    wanted = EASE(l2_weights=5.0, weights=weights).fit(dataset).weights_
+    model = EDLAE(l2=5.0, weights=weights, rank="full").fit(dataset)
+    wanted = EASE(l2=5.0, weights=weights).fit(dataset).weights_
     assert_array_equal(model.encoder_, wanted)
-    low = EDLAE(l2_weights=5.0, weights=weights, rank=4, tol=1e-3).fit(dataset)
-    plain = EDLAE(l2_weights=5.0, rank=4, tol=1e-3).fit(dataset)
+    low = EDLAE(l2=5.0, weights=weights, rank=4, tol=1e-3).fit(dataset)
+    plain = EDLAE(l2=5.0, rank=4, tol=1e-3).fit(dataset)
     assert np.abs(low.score_batch(dataset.X) - plain.score_batch(dataset.X)).max() > 0.01
+
+
+@pytest.mark.parametrize("rank", [4, "full"])
+def test_rare_items_of_a_history_can_say_more(dataset: Dataset, rank: Any) -> None:
+    def pairs(power: float) -> Any:
+        weights = Weights(user_power=0.5, history_power=power)
+        model = EDLAE(l2=5.0, weights=weights, rank=rank, tol=1e-3, dtype="float64").fit(dataset)
+        return model.score_batch(np.eye(dataset.n_items))
+
+    n = dataset.item_counts.astype(float)
+    assert_allclose(pairs(0.3), np.divide.outer(n, n) ** 0.3 * pairs(0.0), atol=1e-10)

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from teaser import Dataset
 from teaser.baselines import ItemKNN
 from teaser.errors import ParameterError
-from teaser.model.baselines import itemknn
 from teaser.model.baselines.itemknn import nearest_neighbours
 from teaser.testing import ModelContract
 
@@ -60,14 +59,6 @@ def test_strengths_are_lengths_of_the_columns() -> None:
     found = fast(X, 10)
     assert_allclose(found, slow(X, 10), rtol=1e-12)
     assert found.max() <= 1
-
-
-def test_blocks_of_items_make_no_difference(
-    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = nearest_neighbours(dataset.X, dataset.item_counts, 5).toarray()
-    monkeypatch.setattr(itemknn, "_CELLS", 3 * dataset.n_items)
-    assert_array_equal(nearest_neighbours(dataset.X, dataset.item_counts, 5).toarray(), whole)
 
 
 def test_scores_are_sums_over_the_history(dataset: Dataset) -> None:

@@ -8,27 +8,21 @@ import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import Array, slow_nearest
+from oracles import Array, content_of, slow_nearest
 
 import teaser
 from teaser import Dataset
 from teaser.baselines import EASE, NeighbourEASE
 from teaser.data.partitions import write_partitions
-from teaser.errors import ParameterError, ResourceError
-from teaser.extensions import Weights
-from teaser.model.extensions import remainder as module
+from teaser.errors import ParameterError
+from teaser.extensions import Content, Weights
 from teaser.model.gram import DenseGram
 from teaser.testing import ModelContract
 
 
 class TestNeighbourEASE(ModelContract):
     def make(self) -> NeighbourEASE:
-        return NeighbourEASE(l2_weights=5.0, neighbours=6)
-
-
-class TestWeighted(ModelContract):
-    def make(self) -> NeighbourEASE:
-        return NeighbourEASE(neighbours=6, weights=Weights(), gram="sparse", dtype="float64")
+        return NeighbourEASE(l2=5.0, neighbours=6)
 
 
 def weighed(X: Array, power: float) -> Array:
@@ -39,24 +33,30 @@ def weighed(X: Array, power: float) -> Array:
 
 
 @pytest.mark.parametrize("gram", ["dense", "sparse"])
-@pytest.mark.parametrize("powers", [(0.0, 0.0), (0.25, 0.5), (1.0, 2.0)])
+@pytest.mark.parametrize("powers", [(0.0, 0.0, 0.0), (0.25, 0.5, 0.3), (1.0, 2.0, 0.1)])
+@pytest.mark.parametrize("delta", [0.0, 0.6])
 def test_each_item_is_a_regression_on_its_neighbours(
-    dataset: Dataset, gram: str, powers: tuple[float, float]
+    dataset: Dataset, gram: str, powers: tuple[float, float, float], delta: float
 ) -> None:
     l1, m = 7.0, 6
-    weights = Weights(user_power=powers[0], ridge_power=powers[1])
-    model = NeighbourEASE(
-        l2_weights=l1, neighbours=m, weights=weights, gram=gram, dtype="float64"
-    ).fit(dataset)
+    weights = Weights(user_power=powers[0], ridge_power=powers[1], history_power=powers[2])
+    how: dict[str, Any] = {"weights": weights, "content": Content(weight=delta), "gram": gram}
+    model = NeighbourEASE(l2=l1, neighbours=m, dtype="float64", **how).fit(dataset)
     X = dataset.X.toarray().astype(float)
     A, near = weighed(X, powers[0]), weighed(X, 0.5)
     g = np.square(A).sum(axis=0)
     ridge = l1 * (g / g.mean()) ** powers[1]
+    # Terms of content are as further users.
+    T = np.sqrt(delta) * content_of(dataset.S.toarray()).T
+    A = np.vstack([A, np.sqrt(g.mean()) * T])
+    near = np.vstack([near, np.sqrt(np.square(near).sum(axis=0).mean()) * T])
+    n = dataset.item_counts.astype(float)
     wanted = np.zeros((dataset.n_items, dataset.n_items))
-    for j, T in enumerate(slow_nearest(near.T @ near, m)):
-        left = np.vstack([A[:, T], np.diag(np.sqrt(ridge[T]))])
-        right = np.concatenate([A[:, j], np.zeros(len(T))])
-        wanted[T, j] = np.linalg.lstsq(left, right, rcond=None)[0]
+    for j, some in enumerate(slow_nearest(near.T @ near, m)):
+        left = np.vstack([A[:, some], np.diag(np.sqrt(ridge[some]))])
+        right = np.concatenate([A[:, j], np.zeros(len(some))])
+        found = np.linalg.lstsq(left, right, rcond=None)[0]
+        wanted[some, j] = (n[some] / n[j]) ** powers[2] * found
     assert_allclose(model.weights_.toarray(), wanted, atol=1e-8)
 
 
@@ -64,7 +64,7 @@ def test_with_all_neighbours_it_is_ease() -> None:
     dataset = Dataset.from_tables(*small_tables(n_users=900, n_items=12), rules=RULES)
     n = dataset.n_items
     for weights in (None, Weights()):
-        settings: dict[str, Any] = {"l2_weights": 5.0, "weights": weights, "dtype": "float64"}
+        settings: dict[str, Any] = {"l2": 5.0, "weights": weights, "dtype": "float64"}
         full = EASE(**settings).fit(dataset).weights_
         # Items that nobody chose together explain each other in EASE, not here.
         G = (dataset.X.T @ dataset.X).toarray()
@@ -72,12 +72,6 @@ def test_with_all_neighbours_it_is_ease() -> None:
         near = NeighbourEASE(**settings, neighbours=n).fit(dataset).weights_
         assert_allclose(near.toarray(), full, atol=1e-8)
         assert near.nnz == n * (n - 1)
-
-
-def test_no_weights_are_the_weights_of_power_zero(dataset: Dataset) -> None:
-    plain = NeighbourEASE(neighbours=5).fit(dataset)
-    zero = NeighbourEASE(neighbours=5, weights=Weights(user_power=0.0, ridge_power=0.0))
-    assert_array_equal(zero.fit(dataset).weights_.toarray(), plain.weights_.toarray())
 
 
 def test_what_is_saved_is_sparse_and_comes_back_with_its_weights(
@@ -108,15 +102,15 @@ def test_an_item_that_nobody_chose_has_no_neighbours() -> None:
 def test_a_given_gram_is_used_and_left_alone(dataset: Dataset) -> None:
     G = 2 * (dataset.X.T @ dataset.X).toarray().astype(np.float32)
     kept = G.copy()
-    twice = NeighbourEASE(l2_weights=20.0, neighbours=5, gram=DenseGram(G)).fit(dataset)
-    once = NeighbourEASE(l2_weights=10.0, neighbours=5).fit(dataset)
+    twice = NeighbourEASE(l2=20.0, neighbours=5, gram=DenseGram(G)).fit(dataset)
+    once = NeighbourEASE(l2=10.0, neighbours=5).fit(dataset)
     assert_allclose(twice.weights_.toarray(), once.weights_.toarray(), atol=1e-5)
     assert_array_equal(G, kept)
 
 
 def test_senseless_settings_are_refused(dataset: Dataset) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"l2_weights": 0}, "l2_weights"),
+        ({"l2": 0}, "l2"),
         ({"neighbours": 0}, "neighbours"),
         ({"neighbours": None}, "neighbours"),
         ({"weights": {"user_power": 1.0}}, "Weights"),
@@ -130,17 +124,6 @@ def test_senseless_settings_are_refused(dataset: Dataset) -> None:
             NeighbourEASE(**settings).fit(dataset)
     with pytest.raises(ParameterError, match="Dataset"):
         NeighbourEASE().fit(dataset.X)
-
-
-def test_what_does_not_fit_is_refused(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "memory_of_machine", lambda: 1000)
-    with pytest.raises(ResourceError, match="fewer neighbours"):
-        NeighbourEASE(neighbours=5).fit(dataset)
-
-
-def test_more_neighbours_than_items_are_all_of_them(dataset: Dataset) -> None:
-    many, every = (NeighbourEASE(neighbours=m).fit(dataset) for m in (10**6, dataset.n_items))
-    assert (many.weights_ != every.weights_).nnz == 0
 
 
 def test_interactions_in_partitions_give_the_same(tmp_path: Path) -> None:

@@ -9,17 +9,13 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
-from numpy.testing import assert_allclose, assert_array_equal
-from oracles import Array, WeightedProblem, least_squares, slow_nearest
+from numpy.testing import assert_allclose
+from oracles import Array, WeightedProblem, content_of, least_squares, slow_nearest
 
-from teaser import Category, Dataset, Tag, Teaser
-from teaser.data.partitions import write_partitions
-from teaser.errors import ParameterError, ResourceError
+from teaser import Category, Dataset, Teaser
+from teaser.errors import ParameterError
 from teaser.explain import ViewedReason
-from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder, Weights
-from teaser.model.extensions import remainder
-from teaser.model.extensions.user_features import match_encoder
-from teaser.model.shared_fit import SharedFits
+from teaser.extensions import Content, LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.testing import TaggedModelContract
 
 EXACT: dict[str, Any] = {"l2_weights": 3.0, "l2_encoder": 2.0, "tol": 1e-12, "dtype": "float64"}
@@ -37,11 +33,14 @@ SPARSE = SparseEncoder(density=0.4)
 NEAR = Remainder(l2=5.0, neighbours=4)
 
 
+CONTENT = Content(weight=0.5)
+
+
 class TestEverything(TaggedModelContract):
     def make(self) -> Teaser:
         return Teaser(
             l2_weights=5.0, l2_encoder=5.0, tol=1e-4, weights=WEIGHTS, remainder=NEAR,
-            decoder=LearnedDecoder(l2=5.0), sparse=SparseEncoder(density=0.5),
+            content=CONTENT, decoder=LearnedDecoder(l2=5.0), sparse=SparseEncoder(density=0.5),
         )  # fmt: skip
 
     def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
@@ -90,11 +89,14 @@ def best_remainder(problem: WeightedProblem, E: Array, support: Array) -> Array:
     return least_squares(lambda R: problem.residuals(E, R), support)
 
 
-def near(X: Array, m: int) -> Array:
+def near(X: Array, m: int, content: Array | None = None) -> Array:
     """Which item may explain which, by cosines with the weights of users that neighbours have."""
-    w = WeightedProblem(X, np.zeros((X.shape[1], 1)), 1.0, 1.0, user_power=0.5).w
+    problem = WeightedProblem(X, np.zeros((X.shape[1], 1)), 1.0, 1.0, user_power=0.5)
+    G = X.T @ (problem.w[:, None] * X)
+    if content is not None:
+        G = G + problem.mean_diagonal * content @ content.T
     out = np.zeros((X.shape[1], X.shape[1]), bool)
-    for j, places in enumerate(slow_nearest(X.T @ (w[:, None] * X), m)):
+    for j, places in enumerate(slow_nearest(G, m)):
         out[places, j] = True
     return out
 
@@ -112,14 +114,16 @@ def expected(data: Dataset, model: Teaser) -> tuple[WeightedProblem, Array, Arra
     S = np.column_stack([data.S.toarray(), scale * model.popularity_])
     has_features = model.user_features and data.Q is not None
     features = sp.csr_array(data.Q).toarray().astype(float) if has_features else None
-    delta = model.content_weight
+    content = None
+    if model.content is not None:
+        content = np.sqrt(model.content.weight) * content_of(data.S.toarray())
     problem = WeightedProblem(
         data.X.toarray().astype(float), S, 3.0, 2.0,
         user_power=weights.user_power, ridge_power=weights.ridge_power,
         item_power=weights.item_power,
         kappa=0.0 if model.remainder is None else model.remainder.l2,
         features=features,
-        content=np.sqrt(delta) * data.S.toarray() if delta else None,
+        content=content,
     )  # fmt: skip
     if model.decoder is not None:
         D = best_decoder(problem, problem.encoder(), S)
@@ -127,7 +131,7 @@ def expected(data: Dataset, model: Teaser) -> tuple[WeightedProblem, Array, Arra
     kept = both_rows(model) != 0 if model.sparse is not None else None
     E, R = problem.encoder(kept), None
     if model.remainder is not None:
-        support = near(problem.X, int(model.remainder.neighbours or 0))
+        support = near(problem.X, int(model.remainder.neighbours or 0), content)
         R = best_remainder(problem, E, support)
         for _ in range(model.remainder.rounds - 1):
             E = problem.encoder(kept, R)
@@ -152,7 +156,7 @@ CHOICES: list[dict[str, Any]] = [
 def test_each_step_is_exact_beside_all_others(
     strong: Dataset, how: dict[str, Any], gram: str, user_features: bool
 ) -> None:
-    weighted: dict[str, Any] = {"weights": WEIGHTS, "content_weight": 0.5, "gram": gram}
+    weighted: dict[str, Any] = {"weights": WEIGHTS, "content": CONTENT, "gram": gram}
     model = Teaser(user_features=user_features, **EXACT, **how, **weighted).fit(strong)
     problem, E, R = expected(strong, model)
     assert_allclose(model.tag_table_.learned_decoder.toarray(), problem.D, atol=1e-8)
@@ -210,25 +214,16 @@ def test_what_features_say_alone_is_weighted_too(strong: Dataset, how: dict[str,
     assert_allclose(model.user_rows_.alone, wanted, atol=1e-8)
 
 
-def test_scores_are_the_sum_of_all_parts(strong: Dataset) -> None:
-    model = Teaser(weights=WEIGHTS, tol=1e-4, **PARTS).fit(strong)
-    history = [strong.items[i] for i in (1, 4, 6)]
-    for item in ("i2", "i9"):
-        found = model.explain(item, history, about=["camp=music"])
-        parts = sum(found.contributions.values()) + sum(found.viewed.values())
-        assert found.score == pytest.approx(parts, rel=1e-9)
-
-
 class TestFullRemainder:
     FULL = Remainder(l2=5.0, neighbours=None)
 
     def test_weights_content_and_strengths_go_with_it(self, strong: Dataset) -> None:
-        how: dict[str, Any] = {"weights": WEIGHTS, "content_weight": 0.5, "user_features": False}
+        how: dict[str, Any] = {"weights": WEIGHTS, "content": CONTENT, "user_features": False}
         model = Teaser(remainder=self.FULL, **how, **EXACT).fit(strong)
         scaled = np.column_stack([strong.S.toarray(), 2.0 * model.popularity_])
         problem = WeightedProblem(
             strong.X.toarray().astype(float), scaled, 3.0, 2.0, 5.0, 0.4, 0.7, 0.5,
-            content=np.sqrt(0.5) * strong.S.toarray(),
+            content=np.sqrt(0.5) * content_of(strong.S.toarray()),
         )  # fmt: skip
         E, R = problem.both()
         assert_allclose(model.encoder_, E, atol=1e-8)
@@ -255,59 +250,3 @@ class TestSharedSystem:
             assert_allclose(shared.remainder_.toarray(), alone.remainder_.toarray(), atol=1e-9)
         plain = Teaser(**EXACT).fit(strong, system=system)
         assert plain.remainder_ is None
-
-    def test_fits_of_a_grid_are_those_alone(self, strong: Dataset) -> None:
-        fits = SharedFits(strong)
-        for user_power, l2, kappa in itertools.product((0.0, 0.5), (2.0, 8.0), (5.0, 20.0)):
-            weights = Weights(user_power=user_power, item_power=0.5)
-            how = {**EXACT, "l2_encoder": l2, "weights": weights, "user_features": False}
-            how |= {"remainder": Remainder(l2=kappa, neighbours=4)}
-            found = fits.fit(Teaser(**how))
-            alone = Teaser(**how).fit(strong)
-            assert isinstance(found, Teaser)
-            assert_allclose(found.encoder_, alone.encoder_, atol=1e-8)
-            assert_allclose(found.remainder_.toarray(), alone.remainder_.toarray(), atol=1e-8)
-
-
-def test_partitions_have_neighbours_too(tmp_path: Any) -> None:
-    interactions, items = small_tables()
-    write_partitions(interactions, tmp_path / "p", parts=4)
-    parted = Dataset.from_partitions(tmp_path / "p", items, rules=RULES)
-    whole = pl.concat([pl.read_parquet(part.source) for part in parted.X.parts])
-    local = Dataset.from_tables(whole, items, rules=RULES)
-    how: dict[str, Any] = {"weights": WEIGHTS, "remainder": NEAR, **EXACT}
-    wanted = Teaser(**how).fit(local)
-    for gram in ("dense", "sparse"):
-        found = Teaser(gram=gram, **how).fit(parted)
-        assert_allclose(found.encoder_, wanted.encoder_, atol=1e-9)
-        assert_allclose(found.remainder_.toarray(), wanted.remainder_.toarray(), atol=1e-9)
-
-
-def test_the_estimate_counts_neighbours_and_rounds(strong: Dataset) -> None:
-    plain = Teaser().estimate(strong)
-    near = Teaser(remainder=replace(NEAR, rounds=2)).estimate(strong)
-    assert near.memory["neighbours"] > 0
-    assert near.iterations == 2 * plain.iterations
-    assert near.gram == plain.gram
-
-
-def test_neighbours_that_do_not_fit_are_refused(
-    strong: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(remainder, "memory_of_machine", lambda: 100)
-    with pytest.raises(ResourceError, match="4 neighbours for 14 items"):
-        Teaser(remainder=NEAR).fit(strong)
-
-
-A, B, C = (Tag("f", name) for name in "abc")
-
-
-E = np.arange(6.0).reshape(3, 2)
-
-
-def test_rows_and_columns_are_matched_by_name() -> None:
-    found = match_encoder(
-        E, items=["x", "y", "z"], tags=[A, B], new_items=["z", "n", "x"], new_tags=[C, B, A]
-    )
-    assert_array_equal(found, [[0, 5, 4], [0, 0, 0], [0, 1, 0]])
-    assert_array_equal(E, np.arange(6.0).reshape(3, 2))

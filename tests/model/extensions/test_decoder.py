@@ -20,21 +20,14 @@ from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
 from teaser.model.extensions import decoder as decoder
 from teaser.model.extensions.decoder import (
     learn_decoder,
-    update_decoder,
 )
-from teaser.model.gram import DenseGram, SparseGram
+from teaser.model.gram import DenseGram
 from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.profile import POPULARITY
-from teaser.testing import TaggedModelContract
 
 Array = Any
 L1, L2, LD = 3.0, 2.0, 4.0
 EXACT: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64", "tol": 1e-10}
-
-
-class TestLearnedDecoder(TaggedModelContract):
-    def make(self) -> Teaser:
-        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, decoder=LearnedDecoder(l2=5.0))
 
 
 def exact_weights(X: Array, E: Array, D: Array) -> Array:
@@ -64,49 +57,6 @@ SEED: Any = {"rank": 5, "rng": np.random.default_rng(0)}
 
 def build(G: Array, D: Array) -> System:
     return System.build(DenseGram(G), sp.csr_array(D), **SEED)
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_the_weights_are_those_of_a_regression_for_each_item(seed: int, kind: str) -> None:
-    X, D = random_problem(seed)
-    E = np.random.default_rng(seed).normal(size=D.shape)
-    gram = DenseGram(X.T @ X) if kind == "dense" else SparseGram(sp.csr_array(X), np.dtype(float))
-    found = update_decoder(
-        System.build(gram, sp.csr_array(D), **SEED), E, sp.csr_array(D), l1=L1, l2_decoder=LD
-    )
-    assert_allclose(found.toarray(), exact_weights(X, E, D), atol=1e-8)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_weights_of_rows_and_columns_and_rows_of_features_count(seed: int) -> None:
-    """Features of users are columns after those of items, with rows of E and none of D."""
-    X, D = random_problem(seed)
-    rng = np.random.default_rng(seed)
-    Q = (rng.random((len(X), 3)) < 0.4).astype(float)
-    E, r = rng.normal(size=(len(D) + 3, D.shape[1])), rng.uniform(0.5, 2.0, len(D) + 3)
-    c, Y = rng.uniform(0.5, 2.0, len(D)), np.hstack([X, Q])
-    padded = sp.csr_array(np.vstack([D, np.zeros((3, D.shape[1]))]))
-    gram = DenseGram(Y.T @ Y)
-    system = System.build(gram, padded, **SEED, row_penalty=r, column_weight=c)
-    found = update_decoder(system, E, sp.csr_array(D), l1=L1, l2_decoder=LD).toarray()
-    for i in range(len(D)):
-        tags, others = np.flatnonzero(D[i]), E.copy()
-        others[i] = 0
-        Z, rest = (Y @ others)[:, tags], others[:, tags]
-        A = c[i] ** 2 * (Z.T @ Z + L1 * rest.T @ (r[:, None] * rest)) + LD * np.eye(len(tags))
-        wanted = np.linalg.solve(A, c[i] ** 2 * Z.T @ X[:, i] + LD * D[i, tags])
-        assert_allclose(found[i, tags], wanted, atol=1e-8)
-
-
-def test_small_batches_give_the_same_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, D = random_problem(1)
-    E = np.random.default_rng(1).normal(size=D.shape)
-    settings: Any = {"l1": L1, "l2_decoder": LD}
-    whole = update_decoder(build(X.T @ X, D), E, sp.csr_array(D), **settings)
-    monkeypatch.setattr(decoder, "_CHUNK_BYTES", 1)
-    parts = update_decoder(build(X.T @ X, D), E, sp.csr_array(D), **settings)
-    assert_allclose(parts.data, whole.data, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -145,18 +95,6 @@ def test_items_that_nobody_chose_have_the_mean_weights_of_their_tags() -> None:
     carried[5] = False
     for j in np.flatnonzero(S[5]):
         assert D[5, j] == pytest.approx(D[carried[:, j], j].mean() if carried[:, j].any() else 1.0)
-
-
-def test_a_model_holds_the_weights_and_the_encoder_of_them(dataset: Dataset) -> None:
-    model = Teaser(decoder=LearnedDecoder(l2=2.0), **EXACT).fit(dataset)
-    fixed = Teaser(**EXACT).fit(dataset)
-    D, S = model.tag_table_.learned_decoder, fixed.tag_table_.learned_decoder
-    assert_array_equal(D.indices, S.indices)
-    assert np.abs(D.data - S.data).max() > 0.05
-    X = dataset.X.toarray().astype(float)
-    wanted = exact_encoder(X.T @ X, D.toarray(), 5.0, 5.0)
-    assert_allclose(model.encoder_, wanted, atol=1e-7)
-    assert model.iterations_ > fixed.iterations_
 
 
 @pytest.fixture(scope="module")

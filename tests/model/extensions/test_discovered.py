@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import exact_encoder
+from oracles import content_of, exact_encoder
 
 from teaser import Category, Dataset, Rules, Tag, Teaser, load
 from teaser.data.matrix import Ids
 from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError, RuleError
-from teaser.model.extensions import discovered as discovered_module
+from teaser.extensions import Content
 from teaser.model.extensions.discovered import (
     DiscoveredTags,
     cluster,
@@ -24,14 +24,12 @@ from teaser.model.extensions.discovered import (
     discover,
     draw_centroids,
     embed_items,
-    krylov_eigenpairs,
     n_declared,
     nearest_groups,
     unit_rows,
 )
 from teaser.model.extensions.groups import Groups
 from teaser.model.gram import DenseGram, SparseGram
-from teaser.model.shared_fit import SharedFits
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract
 
@@ -328,7 +326,7 @@ EXACT: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "tol": 1e-9, "dty
 
 def test_the_encoder_is_that_of_declared_and_discovered_tags(dataset: Dataset) -> None:
     options = DiscoveredTags(grains=(10, 5), factors=8)
-    model = Teaser(discovered=options, content_weight=2.0, **EXACT).fit(dataset)
+    model = Teaser(discovered=options, content=Content(weight=2.0), **EXACT).fit(dataset)
     assert model.groups_ is not None
     table = model.tag_table_
     assert table.learned_tags == (*dataset.tags, *model.groups_.tags, POPULARITY)
@@ -336,7 +334,8 @@ def test_the_encoder_is_that_of_declared_and_discovered_tags(dataset: Dataset) -
     assert_allclose(D[:, dataset.n_tags : -1], model.groups_.members.toarray(), rtol=1e-6)
     # Content is what metadata declare: discovered tags are of the interactions themselves.
     X, S = (matrix.astype(float).toarray() for matrix in (dataset.X, dataset.S))
-    G = X.T @ X + 2.0 * S @ S.T
+    T, G = content_of(S), X.T @ X
+    G += 2.0 * G.diagonal().mean() * T @ T.T
     wanted = exact_encoder(G, D, 5, 5)
     assert_allclose(model.encoder_, wanted, atol=1e-7)
     assert Teaser(**EXACT).fit(dataset).groups_ is None
@@ -362,7 +361,8 @@ def test_groups_are_saved_with_the_model_and_kept_by_the_next_fit(
     tag = again.groups_.tags[0]
     members = again.groups_.members[:, [0]].toarray().ravel()
     plain, pressed = (again.scores(again.profile(["i0"], p)) for p in (None, {tag: 3}))
-    assert_allclose(pressed - plain, 0.6 * members, atol=1e-6)
+    step = again.profile(["i0"]).step
+    assert_allclose(pressed - plain, 3 * step * members, atol=1e-6)
 
 
 def test_a_press_on_a_name_that_the_owner_replaced_goes_on_counting(
@@ -394,7 +394,7 @@ def test_new_items_have_declared_tags_alone(crowd: Dataset) -> None:
         model.add_items({"n3": [model.groups_.tags[0]]})
 
 
-def test_what_was_discovered_can_be_shared(crowd: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_discovered_can_be_shared(crowd: Dataset) -> None:
     given = discover(crowd, FEW, dtype="float64")
     model = Teaser(discovered=FEW, **EXACT)
     alone = model.fit(crowd).encoder_
@@ -408,21 +408,6 @@ def test_what_was_discovered_can_be_shared(crowd: Dataset, monkeypatch: pytest.M
         Teaser().fit(crowd, discovered=given)
     with pytest.raises(ParameterError, match="of another data set"):
         model.fit(crowd.at(np.arange(600)), discovered=given)
-    calls = []
-    embed = vars(discovered_module)["embed_items"]
-
-    def counted(*arguments: Any) -> Any:
-        calls.append(arguments)
-        return embed(*arguments)
-
-    monkeypatch.setattr(discovered_module, "embed_items", counted)
-    fits = SharedFits(crowd)
-    for l2 in (5.0, 50.0):
-        fits.fit(Teaser(discovered=FEW, l2_encoder=l2, tol=1e-2))
-    fits.fit(Teaser(discovered=FEW, content_weight=1.0, tol=1e-2))
-    assert len(calls) == 1
-    fits.fit(Teaser(discovered=replace(FEW, nearest=1), tol=1e-2))
-    assert len(calls) == 2
 
 
 def test_the_estimate_counts_the_groups(crowd: Dataset) -> None:
@@ -476,22 +461,6 @@ def test_with_all_factors_products_of_rows_are_cosines_of_columns(dense: bool) -
     assert not Y[5].any()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_krylov_space_holds_the_leading_eigenvectors(dtype: str) -> None:
-    rng = np.random.default_rng(3)
-    taste, kind = rng.integers(0, 6, 900), np.arange(120) % 6
-    X = (rng.random((900, 120)) < np.where(taste[:, None] == kind, 0.5, 0.02)).astype(dtype)
-    G = X.T @ X
-    U, mu = krylov_eigenpairs(SparseGram(sp.csr_array(X), G.dtype), 12, np.random.default_rng(0))
-    exact, V = np.linalg.eigh(G.astype(np.float64))
-    assert U.dtype == dtype
-    assert_allclose(U.T @ U, np.eye(12), atol=1e-5)
-    # Six stand out. The others lie close together: their sum is nearly the largest there is.
-    assert_allclose(mu[-6:], exact[-6:], rtol=1e-5)
-    assert_allclose(np.abs(np.sum(U[:, -6:] * V[:, -6:], axis=0)), 1, atol=1e-2)
-    assert mu[:6].sum() == pytest.approx(exact[-12:-6].sum(), rel=0.05)
-
-
 def plain_k_means(Y: Any, centroids: Any, rounds: int) -> Any:
     """Every item compared with every centroid, in every round."""
     for _ in range(rounds):
@@ -512,22 +481,6 @@ def test_only_what_moved_is_compared_and_the_result_is_that_of_the_plain_loop(
     wanted = plain_k_means(Y, start, rounds)
     assert np.isfinite(wanted).all()
     assert_allclose(cluster(Y, start, rounds=rounds), wanted, atol=1e-12)
-
-
-def test_k_means_finds_the_bundles_and_is_the_same_for_the_same_seed() -> None:
-    Y, group = bundles()
-    found = []
-    for _ in range(2):
-        rng = np.random.default_rng(0)
-        found.append(cluster(Y, draw_centroids(Y, 4, rng, Y[:0])))
-    assert_array_equal(found[0], found[1])
-    nearest, cosine = nearest_groups(Y, found[0])
-    # Two items share a group exactly where they are of one bundle.
-    assert_array_equal(nearest[:, None] == nearest, group[:, None] == group)
-    assert cosine.min() > 0.8
-    # A centroid is the mean direction of its items.
-    wanted = unit_rows(np.array([Y[nearest == j].sum(axis=0) for j in range(4)]))
-    assert_allclose(found[0], wanted, atol=1e-12)
 
 
 def test_a_group_that_loses_its_items_gets_those_that_fit_worst() -> None:

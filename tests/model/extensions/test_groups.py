@@ -21,7 +21,6 @@ from teaser.model.extensions.groups import (
     Edits,
     Group,
     Groups,
-    central_items,
     label_groups,
     match_groups,
     name_group,
@@ -50,17 +49,6 @@ def make(**changes: Any) -> Groups:
         )
     )
     return replace(Groups(Ids("abcde"), found, sp.csr_array(WEIGHTS)), **changes)
-
-
-def test_without_edits_groups_are_shown_as_they_were_found() -> None:
-    groups = make()
-    assert groups.tags == (tag("A, B"), tag("C, D"), tag("E, B"))
-    assert groups.groups == groups.found
-    assert_allclose(groups.members.toarray(), WEIGHTS)
-    assert groups.aliases == {}
-    assert len(groups) == 3
-    wanted = {"groups": 3, "grains": {"20": 2, "6": 1}, "labelled": 2, "items": 5}
-    assert groups.describe() == wanted
 
 
 def test_edits_change_names_and_columns_and_leave_aliases() -> None:
@@ -185,14 +173,6 @@ def test_groups_are_matched_to_those_that_overlap_most(seed: int) -> None:
 def test_a_title_is_cut_to_what_names_it(text: str, short: str) -> None:
     assert short_title(text) == short
     assert len(short_title(text)) <= 36
-
-
-def test_central_items_are_near_and_well_known() -> None:
-    cosines = sp.csr_array(np.array([[0.9, 0.0], [0.5, 0.6], [0.8, 0.0], [0.0, 0.7], [0.1, 0.0]]))
-    counts = np.array([2, 1000, 50, 50, 50])
-    # 0.8 log 51 > 0.9 log 3 > 0.1 log 51; item 1 is nearer to the second group: last in the first.
-    assert central_items(cosines, counts, 10) == [[2, 0, 4, 1], [1, 3]]
-    assert central_items(cosines, counts, 2) == [[2, 0], [1, 3]]
 
 
 def test_a_name_has_two_or_three_items_and_more_only_to_be_its_own() -> None:

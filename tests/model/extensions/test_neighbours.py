@@ -1,12 +1,11 @@
 """The remainder of neighbours: the minimum on its support, whatever E, D, G and weights are."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from oracles import Array, random_problem, slow_nearest, without_diagonal
 
 from teaser.errors import ResourceError
@@ -17,10 +16,8 @@ from teaser.model.extensions.remainder import (
     Neighbours,
     check_neighbours,
     estimate_neighbours,
-    learn_neighbours,
 )
-from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram
-from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
+from teaser.model.gram import DenseGram, Gram, SparseGram
 
 F64 = np.dtype("float64")
 
@@ -117,115 +114,6 @@ def test_it_is_the_minimum_on_the_support(seed: int, kind: str) -> None:
     for size in (1e-1, 1e-3):
         moved = (wanted != 0) * rng.standard_normal(wanted.shape) * size
         assert objective(X, W, wanted + moved, l1 * r, kappa) > least
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_a_sparse_encoder_is_the_same_as_a_dense_one(kind: str) -> None:
-    X, D, E, r = problem(1)
-    E[np.random.default_rng(0).random(E.shape) < 0.7] = 0.0
-    how: dict[str, Any] = {"l1": 2.0, "row_penalty": r, "options": Remainder(l2=3.0, neighbours=4)}
-    dense = fit_neighbours(held(X, kind), E, sp.csr_array(D), **how)
-    sparse = fit_neighbours(held(X, kind), sp.csr_array(E), sp.csr_array(D), **how)
-    assert_allclose(sparse.toarray(), dense.toarray(), atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_content_and_user_features_are_part_of_what_is_explained(kind: str) -> None:
-    """Rows of user features below those of the items: in W and G, never in a support."""
-    X, D, _, _ = problem(2)
-    rng = np.random.default_rng(2)
-    n, p = len(D), 3
-    Q = (rng.random((len(X), p)) < 0.5).astype(float)
-    both, padded = np.hstack([X, Q]), np.vstack([D, np.zeros((p, D.shape[1]))])
-    E, r = rng.standard_normal(padded.shape), rng.uniform(0.5, 3.0, n + p)
-    S = sp.csr_array(np.vstack([D[:, :3] != 0, np.zeros((p, 3))]).astype(float))
-    gram = ContentGram(held(both, kind), S, 0.7)
-    found = fit_neighbours(
-        *(gram, E, sp.csr_array(padded)),
-        l1=2.0,
-        row_penalty=r,
-        options=Remainder(l2=3.0, neighbours=5),
-        n_items=n,
-    )
-    assert found.shape == (n, n)
-    G = both.T @ both + 0.7 * (S @ S.T).toarray()
-    W = (E @ padded.T)[:, :n]
-    W[np.arange(n), np.arange(n)] = 0.0
-    support = slow_nearest(G[:n, :n], 5)
-    wanted = brute_force(G, 2.0 * r, W, support, 3.0, target=np.eye(n + p)[:, :n])
-    assert_allclose(found.toarray(), wanted, atol=1e-8)
-
-
-def test_an_item_without_tags_is_explained_by_its_neighbours_alone() -> None:
-    """Without tags it is EASE on the neighbours with the ridge l1 + kappa."""
-    X, _, _, r = problem(3)
-    gram = held(X, "sparse")
-    D, E = sp.csr_array((len(r), 2)), np.ones((len(r), 2))
-    found = fit_neighbours(
-        gram, E, D, l1=2.0, row_penalty=r, options=Remainder(l2=3.0, neighbours=4)
-    )
-    ease = Neighbours.build(gram, 4, penalty=2.0 * r + 3.0).weights()
-    assert_allclose(found.toarray(), ease.toarray(), atol=1e-12)
-    assert found.nnz
-
-
-def equation_of(X: Array, D: Array, l1: float, l2: float) -> EncoderEquation:
-    rng = np.random.default_rng(0)
-    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rank=5, rng=rng)
-    return EncoderEquation(system, l1, l2)
-
-
-def solve(equation: EncoderEquation, start: Array | None) -> Solution:
-    return conjugate_gradients(equation, Limits(tol=1e-13, max_iter=500), start, is_guess=False)
-
-
-def half_gradient(
-    G: Array, D: Array, l1: float, l2: float, E: Array, R: Array
-) -> tuple[Array, Array]:
-    """Half the gradient in E, and what half of that in R is but for kappa R."""
-    H = G + l1 * np.eye(len(G))
-    inner = without_diagonal(H @ (without_diagonal(E @ D.T) + R) - G)
-    return inner @ D + l2 * E, inner
-
-
-def test_an_encoder_beside_a_remainder_has_no_gradient() -> None:
-    X, D, E, _ = problem(0)
-    l1, l2, options = 2.0, 3.0, Remainder(l2=4.0, neighbours=4)
-    equation = equation_of(X, D, l1, l2)
-    neighbours = Neighbours.build(equation.system.gram, 4, penalty=np.full(len(D), l1))
-    found = neighbours.remainder(E, sp.csr_array(D), options.l2)
-    right = neighbours.right_hand_side(equation.system, found)
-    beside = replace(equation, right=right)
-    again = solve(beside, E)
-    in_e, _ = half_gradient(X.T @ X, D, l1, l2, again.encoder, found.R.toarray())
-    assert_allclose(in_e, 0, atol=1e-8)
-    # The caller may overwrite what it is given.
-    beside.right_hand_side()[:] = 0
-    assert_array_equal(beside.right_hand_side(), right)
-
-
-def test_rounds_lower_the_objective_towards_the_joint_minimum() -> None:
-    X, D, _, _ = problem(1)
-    l1, l2, kappa = 2.0, 3.0, 4.0
-    equation, Dc = equation_of(X, D, l1, l2), sp.csr_array(D)
-    neighbours = Neighbours.build(equation.system.gram, 4, penalty=np.full(len(D), l1))
-    alone = solve(equation, None)
-    values, penalty = list[float](), np.full(len(D), l1)
-    for rounds in (1, 2, 3, 200):
-        options = Remainder(l2=kappa, neighbours=4, rounds=rounds)
-        found, R = learn_neighbours(equation, alone, neighbours, Dc, options=options, solve=solve)
-        W = without_diagonal(found.encoder @ D.T)
-        size = objective(X, W, R.toarray(), penalty, kappa) + l2 * np.square(found.encoder).sum()
-        values.append(float(size))
-        if rounds == 1:
-            assert_array_equal(found.encoder, alone.encoder)
-    assert (np.diff(values) < 0).all()
-    # After many rounds neither gradient is left, on the support of R.
-    in_e, in_r = half_gradient(X.T @ X, D, l1, l2, found.encoder, R.toarray())
-    assert_allclose(in_e, 0, atol=1e-6)
-    support = R.toarray() != 0
-    assert_allclose((in_r + kappa * R.toarray())[support], 0, atol=1e-6)
-    assert found.iterations > alone.iterations
 
 
 def test_what_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """A sparse encoder: the entries chosen, their values against brute force, and how it is served."""
 
 import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import exact_encoder, half_gradient, objective, random_problem
+from oracles import exact_encoder, objective, random_problem
 
 import teaser
 from teaser import Dataset, Teaser
@@ -19,111 +18,20 @@ from teaser.errors import ParameterError
 from teaser.evaluate import evaluate
 from teaser.extensions import SparseEncoder
 from teaser.model.extensions.sparse import (
-    SupportEquation,
-    as_dense,
     pack_encoder,
     saliency,
-    sparsify,
     support,
 )
-from teaser.model.gram import ContentGram, DenseGram, SparseGram
-from teaser.model.scores import sum_rows
-from teaser.model.solve import EncoderEquation, Limits, Solution, System
-from teaser.testing import TaggedModelContract
+from teaser.model.gram import DenseGram
+from teaser.model.solve import EncoderEquation, System
 
 Array = Any
 L1, L2 = 3.0, 2.0
 
 
-class TestSparseEncoder(TaggedModelContract):
-    def make(self) -> Teaser:
-        return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-4, sparse=SparseEncoder(density=0.4))
-
-
 def build(gram: Any, D: Array) -> EncoderEquation:
     system = System.build(gram, sp.csr_array(D), rank=5, rng=np.random.default_rng(0))
     return EncoderEquation(system, L1, L2)
-
-
-def dense_operator(G: Array, D: Array) -> tuple[Array, Array]:
-    """The operator as a matrix over all entries, and the right-hand side."""
-    zero = half_gradient(G, D, L1, L2, np.zeros(D.shape))
-    columns = [
-        (half_gradient(G, D, L1, L2, unit.reshape(D.shape)) - zero).ravel()
-        for unit in np.eye(D.size)
-    ]
-    return np.stack(columns, axis=1), -zero.ravel()
-
-
-def exact_on(G: Array, D: Array, kept: Array) -> Array:
-    """Solve for the entries kept alone."""
-    A, b = dense_operator(G, D)
-    places = np.flatnonzero(kept)
-    found = np.zeros(D.size)
-    found[places] = np.linalg.solve(A[np.ix_(places, places)], b[places])
-    return found.reshape(D.shape)
-
-
-def solution(E: Array) -> Solution:
-    return Solution(E, 3, 0.0, True, 0.0)
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("kind", ["dense", "sparse", "content"])
-def test_the_entries_kept_are_the_best_for_the_objective(seed: int, kind: str) -> None:
-    X, D = random_problem(seed)
-    G = X.T @ X
-    gram: Any = {
-        "dense": DenseGram(G),
-        "sparse": SparseGram(sp.csr_array(X), np.dtype(float)),
-        "content": ContentGram(DenseGram(G), sp.csr_array(D), 0.5),
-    }[kind]
-    G = G + 0.5 * D @ D.T if kind == "content" else G
-    E = exact_encoder(G, D, L1, L2)
-    limits = Limits(tol=1e-12, max_iter=500)
-    found = sparsify(build(gram, D), solution(E), density=0.3, limits=limits)
-    kept = as_dense(found.encoder) != 0
-    assert sp.csr_array(found.encoder).nnz == int(0.3 * D.size)
-    assert_allclose(as_dense(found.encoder), exact_on(G, D, kept), atol=1e-8)
-    assert found.converged
-    assert found.iterations > 3
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_operator_is_that_of_the_dense_equation_on_any_support(seed: int) -> None:
-    X, D = random_problem(seed)
-    G = X.T @ X
-    rng = np.random.default_rng(seed)
-    kept = rng.random(D.shape) < 0.4
-    kept[2] = False
-    problem = SupportEquation.build(build(DenseGram(G), D), sp.csr_array(kept.astype(float)))
-    A, b = dense_operator(G, D)
-    places = np.flatnonzero(kept)
-    x = rng.normal(size=len(places))
-    assert_allclose(problem.operator(x), A[np.ix_(places, places)] @ x, atol=1e-9)
-    assert_allclose(problem.right_hand_side(), b[places], atol=1e-9)
-    assert_allclose(problem.diagonal, A.diagonal()[places], atol=1e-9)
-
-
-def test_weights_of_rows_and_columns_are_those_of_the_whole_equation() -> None:
-    X, D = random_problem(3)
-    rng = np.random.default_rng(3)
-    r, c = rng.uniform(0.5, 2.0, (2, len(D)))
-    kept = rng.random(D.shape) < 0.4
-    for gram in (DenseGram(X.T @ X), SparseGram(sp.csr_array(X), np.dtype(float))):
-        system = System.build(
-            gram, sp.csr_array(D), rank=5, rng=rng, row_penalty=r, column_weight=c
-        )
-        whole = EncoderEquation(system, L1, L2)
-        for equation in (whole, replace(whole, right=rng.normal(size=D.shape))):
-            problem = SupportEquation.build(equation, sp.csr_array(kept.astype(float)))
-            x = rng.normal(size=int(kept.sum()))
-            E = np.zeros(D.shape)
-            E[kept] = x
-            A = equation.encoder(equation.operator(equation.unknowns(E)))
-            assert_allclose(problem.operator(x), A[kept], atol=1e-9)
-            B = equation.encoder(equation.right_hand_side())
-            assert_allclose(problem.right_hand_side(), B[kept], atol=1e-9)
 
 
 def test_an_entry_is_worth_what_leaving_it_out_alone_costs() -> None:
@@ -135,16 +43,6 @@ def test_an_entry_is_worth_what_leaving_it_out_alone_costs() -> None:
         without = E.copy()
         without[place] = 0.0
         assert found[place] == pytest.approx(objective(X, D, L1, L2, without) - least, abs=1e-9)
-
-
-def test_histories_sum_the_same_rows_sparse_or_dense() -> None:
-    rng = np.random.default_rng(0)
-    encoder = sp.random_array((9, 6), density=0.4, rng=rng, format="csr", dtype=np.float32)
-    rows = sp.csr_array((rng.random((20, 12)) < 0.4).astype(np.float32))
-    dense = as_dense(encoder)
-    assert_allclose(sum_rows(encoder, rows), rows.toarray()[:, :9] @ dense, atol=1e-6)
-    assert_allclose(sum_rows(encoder, rows), sum_rows(dense, rows), atol=1e-12)
-    assert as_dense(dense) is dense
 
 
 @pytest.fixture(scope="module")
@@ -165,18 +63,6 @@ def test_a_model_is_sparse_and_works_as_its_dense_copy(thin: Teaser) -> None:
         assert thin.origins(tag, history) == pytest.approx(copy.origins(tag, history), abs=1e-12)
     eye = sp.eye_array(n_items, format="csr")
     assert_allclose(thin.score_batch(eye), copy.score_batch(eye), atol=1e-12)
-
-
-def test_the_entries_of_a_model_are_exact_on_their_support(dataset: Dataset) -> None:
-    model = Teaser(
-        l2_weights=L1, l2_encoder=L2, sparse=SparseEncoder(density=0.3), dtype="float64", tol=1e-11
-    ).fit(dataset)
-    X = dataset.X.toarray().astype(float)
-    E = model.encoder_.toarray()
-    assert model.encoder_.dtype == np.float64
-    assert_allclose(
-        E, exact_on(X.T @ X, model.tag_table_.learned_decoder.toarray(), E != 0), atol=1e-8
-    )
 
 
 def test_new_items_and_a_warm_start_work_with_a_sparse_encoder(

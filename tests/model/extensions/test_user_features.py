@@ -16,9 +16,9 @@ import teaser
 from teaser import Category, Dataset, Teaser, artifact
 from teaser.data.split import split
 from teaser.data.tags import Tag
-from teaser.errors import ArtifactError, ParameterError, UnknownTagError
+from teaser.errors import ArtifactError, ParameterError, UnknownNameError
 from teaser.evaluate.protocol import evaluate
-from teaser.extensions import Remainder
+from teaser.extensions import Content, Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.extensions.user_features import (
@@ -139,7 +139,9 @@ class TestEquation:
         assert np.abs(half_gradient(both)).max() < 1e-7 * size
 
     def test_shared_tags_count_for_items_alone(self, known: Dataset) -> None:
-        model = Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5, content_weight=4.0).fit(known)
+        model = Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5, content=Content(weight=4.0)).fit(
+            known
+        )
         assert len(model.encoder_) == known.n_items
         assert model.user_encoder_ is not None
         assert len(model.user_encoder_) == 2
@@ -299,7 +301,7 @@ class TestAnswers:
 
     def test_a_product_hands_them_to_its_aspect_part(self, known: Dataset) -> None:
         aspect = Teaser(tol=1e-5).fit(known)
-        both = Product(aspect, EASE(l2_weights=10.0).fit(known))
+        both = Product(aspect, EASE(l2=10.0).fit(known))
         assert both.user_tags_ == aspect.user_tags_
         # Scores that are not positive are 0 in the product, so that popularity orders them.
         cold = both.recommend([], about=["camp=music"], k=3)
@@ -320,9 +322,9 @@ class TestAnswers:
 
 class TestBadInput:
     def test_an_unknown_feature_names_the_closest(self, fitted: Teaser) -> None:
-        with pytest.raises(UnknownTagError, match="Closest: camp=music"):
+        with pytest.raises(UnknownNameError, match="Closest: camp=music"):
             fitted.recommend([], about=["camp=musik"])
-        with pytest.raises(UnknownTagError, match="Unknown tag type=concert"):
+        with pytest.raises(UnknownNameError, match="Unknown tag type=concert"):
             fitted.recommend([], about=["type=concert"])
 
     def test_features_are_a_list(self, fitted: Teaser) -> None:

@@ -13,10 +13,9 @@ from polars.testing import assert_frame_equal
 
 from teaser import Category, Dataset, Teaser
 from teaser.data.partitions import write_partitions
-from teaser.errors import ParameterError, ResourceError, UnknownItemError, UnknownUserError
+from teaser.errors import ParameterError, ResourceError, UnknownNameError
 from teaser.extensions import Remainder
 from teaser.model import all_lists, gpu
-from teaser.model.all_lists import ListOptions
 from teaser.model.baselines.popularity import Popularity
 from teaser.testing import RULES, assert_same_lists, example_dataset, example_tables, user_histories
 
@@ -52,7 +51,7 @@ def test_some_users_in_the_order_asked(model: Teaser, data: Dataset) -> None:
     some = model.recommend_all(data, k=3, users=["u9", "u2"])
     assert some["user_id"].to_list() == ["u9"] * 3 + ["u2"] * 3
     assert_frame_equal(some[:3], whole.filter(whole["user_id"] == "u9"), rel_tol=1e-9)
-    with pytest.raises(UnknownUserError, match=r"'nobody'.*User ids are texts, such as 'u\d+'"):
+    with pytest.raises(UnknownNameError, match=r"'nobody'.*User ids are texts, such as 'u\d+'"):
         model.recommend_all(data, users=["u9", "nobody"])
     found = model.recommend_all(data, k=3, users=["nobody", "u9"], unknown="ignore")
     assert found["user_id"].unique().to_list() == ["u9"]
@@ -60,7 +59,7 @@ def test_some_users_in_the_order_asked(model: Teaser, data: Dataset) -> None:
 
 def test_items_are_found_by_their_ids(model: Teaser, caplog: pytest.LogCaptureFixture) -> None:
     other = example_dataset(seed=4, n_users=50, n_items=45)
-    with pytest.raises(UnknownItemError):
+    with pytest.raises(UnknownNameError):
         model.recommend_all(other)
     with caplog.at_level(logging.WARNING, "teaser"):
         found = model.recommend_all(other, k=4, unknown="ignore")
@@ -102,18 +101,6 @@ def test_user_features_count_where_the_model_knows_them() -> None:
     about = [[f"camp={'ab'[i % 2]}"] for i in range(30)]
     wanted = model.recommend_batch(user_histories(some), k=4, about=about).to_frame(some.users[:])
     assert_same_lists(model.recommend_all(some, k=4), wanted)
-
-
-def test_dislikes_count_as_in_a_history() -> None:
-    interactions, items = example_tables()
-    rules: Any = {"positive": "rating >= 4", "negative": "rating <= 3"}
-    data = Dataset.from_tables(interactions, items, rules=RULES, **rules)
-    assert data.disliked is not None
-    model = Teaser(l2_weights=1.0, l2_encoder=1.0).fit(data)
-    some = data.at(np.arange(30))
-    histories = [some.history(user) for user in some.users]
-    wanted = model.recommend_batch(histories, k=4).to_frame(some.users[:])
-    assert_same_lists(model.recommend_all(some, k=4, reasons=True), wanted)
 
 
 def test_a_bar_is_shown_only_if_asked_for(
@@ -198,14 +185,6 @@ def test_an_error_while_writing_leaves_no_file(data: Dataset, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_batches_fit_into_memory() -> None:
-    assert ListOptions().size(1_000) == 1024
-    assert ListOptions().size(10_000) == 96
-    assert ListOptions(device="cuda").size(10_000) == 8192
-    assert ListOptions().size(10**8) == 32
-    assert ListOptions(batch_size=5).size(10) == 5
-
-
 def test_threads_change_nothing(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     options: Any = {"remainder": Remainder(l2=20.0, neighbours=8)}
     model = Teaser(l2_weights=1.0, l2_encoder=1.0, **options).fit(data)
@@ -260,7 +239,7 @@ def test_users_of_partitions_are_found_or_said(model: Teaser, tmp_path: Path) ->
         rel_tol=1e-9,
     )
     for wrong in ("nobody", 7):
-        with pytest.raises(UnknownUserError, match=str(wrong)):
+        with pytest.raises(UnknownNameError, match=str(wrong)):
             model.recommend_all(parts, users=["u7", wrong])
     left = model.recommend_all(parts, k=3, users=["u7", "nobody"], unknown="ignore")
     assert set(left["user_id"]) == {"u7"}

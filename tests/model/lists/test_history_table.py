@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from teaser import Dataset, Teaser
-from teaser.errors import ParameterError, UnknownItemError
+from teaser.errors import ParameterError, UnknownNameError
 from teaser.model import all_lists as history_table
 from teaser.model.all_lists import PairPeople, TablePeople, find_people
 from teaser.model.filters import ResolvedFilters
@@ -97,12 +97,12 @@ def test_unknown_items_are_refused_or_counted(
     model: Teaser, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = pl.DataFrame({"user_id": [1, 1, 2], "item_id": ["i1", "nope", "i2"]})
-    with pytest.raises(UnknownItemError, match="'nope'"):
+    with pytest.raises(UnknownNameError, match="'nope'"):
         model.recommend_all(table)
     found = model.recommend_all(table, k=3, unknown="ignore")
     assert "1 unknown name" in caplog.text
     assert_same_lists(found, model.recommend_all([(1, ["i1"]), (2, ["i2"])], k=3))
-    with pytest.raises(UnknownItemError, match="7"):
+    with pytest.raises(UnknownNameError, match="7"):
         model.recommend_all(pl.DataFrame({"user_id": [1], "item_id": [7]}))
 
 

@@ -10,10 +10,10 @@ import pytest
 from teaser import Category, Dataset, Teaser
 from teaser.extensions import DiscoveredTags, Remainder
 from teaser.model.baselines.wmf import WMFS
-from teaser.model.impact import PEOPLE, K, list_people, measure_impacts, measured_users
+from teaser.model.impact import K, list_people, measure_impacts, measured_users
 from teaser.model.tables import sample_users
 from teaser.model.tagged import TaggedModel
-from teaser.profile import DEFAULT_STEERING, GENERAL, POPULARITY
+from teaser.profile import GENERAL, POPULARITY
 from teaser.testing import RULES, example_tables
 
 PENALTIES: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64", "tol": 1e-9}
@@ -111,8 +111,7 @@ def test_a_press_changes_as_many_as_it_does_in_lists(name: str, data: Dataset) -
     rows = model.item_table_.rows([model.item_table_.strengths(h) for h in histories])
     states = model.user_states(rows, about=about)
     rng = np.random.default_rng(0)
-    step = DEFAULT_STEERING.step
-    lists = list_people(model, states, step=step, rng=rng)
+    lists = list_people(model, states, rng=rng)
     changed: dict[str, list[int]] = defaultdict(list)
     for (history, known), j, n in zip(people, lists.pressed, lists.changed, strict=True):
         tag = model.tags_[j]
@@ -125,32 +124,15 @@ def test_a_press_changes_as_many_as_it_does_in_lists(name: str, data: Dataset) -
         left = {r.item_id for r in before} - {r.item_id for r in after}
         assert len(left) == n
         changed[tag.feature].append(len(left))
-    found = measure_impacts(model, states, step=step)
+    found = measure_impacts(model, states)
     assert found is not None
     assert found == model.transparency_.impacts
     every = [n for each in changed.values() for n in each]
     assert found.press_change == pytest.approx(np.mean(every))
     assert found.press_change > 0
+    steps = [model.profile(history, about=known).step for history, known in people]
+    assert found.step == pytest.approx(np.mean(steps))
     assert found.press_changes == pytest.approx({f: np.mean(n) for f, n in changed.items()})
-
-
-def test_the_block_size_changes_nothing(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Teaser(**PENALTIES).fit(data).transparency_
-    monkeypatch.setattr("teaser.model.impact._NUMBERS", 7 * data.n_items)
-    parts = Teaser(**PENALTIES).fit(data).transparency_
-    assert whole is not None
-    assert parts is not None
-    assert parts.impacts.features == pytest.approx(whole.impacts.features, abs=1e-9)
-    assert parts.impacts.press_change == whole.impacts.press_change
-
-
-def test_people_without_history_are_not_measured() -> None:
-    has = np.array([True, False, True, True])
-    assert measured_users(has).tolist() == [0, 2, 3]
-    assert measured_users(np.zeros(3, dtype=bool)).tolist() == []
-    many = measured_users(np.ones(10_000, dtype=bool))
-    assert len(many) == PEOPLE
-    assert (many[0], many[-1]) == (0, 9_999)
 
 
 def test_lists_that_are_empty_measure_nothing() -> None:

@@ -39,7 +39,7 @@ def model(request: pytest.FixtureRequest) -> Any:
         "joint": lambda: teaser_with(remainder=Remainder(neighbours=None)),
         "neighbours": lambda: teaser_with(remainder=Remainder(neighbours=10)),
         "discovered": lambda: teaser_with(discovered=DiscoveredTags(grains=(5,))),
-        "product": lambda: Product(teaser_with(), EASE(l2_weights=3.0).fit(example_dataset())),
+        "product": lambda: Product(teaser_with(), EASE(l2=3.0).fit(example_dataset())),
     }
     return made[request.param]()
 
@@ -70,7 +70,7 @@ def test_items_added_after_the_fit_have_reasons_too() -> None:
 
 
 def test_a_model_without_tags_has_boosts_alone() -> None:
-    model = EASE(l2_weights=3.0).fit(example_dataset())
+    model = EASE(l2=3.0).fit(example_dataset())
     found = model.recommend_all(example_dataset(), k=5, reasons=True, boost={"i3": 9.0})
     assert found.filter(found["item_id"] == "i3")["reasons"].to_list()[0][0]["kind"] == "boost"
     assert found.filter(found["item_id"] != "i3")["reasons"].list.len().sum() == 0
@@ -85,7 +85,8 @@ def test_an_item_that_is_promoted_always_says_so(model: Any) -> None:
         assert "boost" in {reason["kind"] for reason in reasons}
         sizes = [abs(reason["share"]) for reason in reasons]
         assert sizes == sorted(sizes, reverse=True)
-        assert len(sizes) <= 5
+        # One more where boosts leave no place for a reason of the person.
+        assert len(sizes) <= 6
     for entry in model.recommend(["i2", "i4"], k=20, boost=TINY):
         boosts = [r for r in entry.reasons if isinstance(r, BoostReason)]
         assert sum(r.contribution for r in boosts) == pytest.approx(entry.boost)

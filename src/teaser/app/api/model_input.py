@@ -12,14 +12,7 @@ from teaser.app.catalogue import Catalogue, PersonalModel, by_date, find_lift, r
 from teaser.app.monitoring import measured
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import (
-    ParameterError,
-    SearchTimeoutError,
-    UnknownFeatureError,
-    UnknownNameError,
-    closest,
-    closest_names,
-)
+from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError, closest_names
 from teaser.explain import Difference, Explanation
 from teaser.model.filters import Filters, Unknown
 from teaser.model.tables import History
@@ -215,7 +208,7 @@ class ModelInput:
             if asked.unknown == "raise":
                 resolve_tag(tag, index)
             elif tag not in index and tag.feature not in features:
-                raise UnknownFeatureError(tag.feature, closest_names(tag.feature, features))
+                raise UnknownNameError("feature", tag.feature, closest_names(tag.feature, features))
         return tags
 
     def _n_unknown(self, asked: requests.ListOptions) -> int:
@@ -232,10 +225,9 @@ class ModelInput:
             elif is_tag or (unknown == "raise" and "=" in name):
                 found[self._tag(name)] = number
             elif unknown == "raise":
-                near = closest(name, [*map(str, index), *map(str, ids)])
-                raise UnknownNameError(
-                    f"boost names {name!r}, which is no item id and no tag as feature=value.{near}"
-                )
+                near = closest_names(name, [*map(str, index), *map(str, ids)])
+                said = "boost names {name!r}, which is no item id and no tag as feature=value."
+                raise UnknownNameError("boost", name, near, said)
         return found
 
     def _tag(self, text: str) -> Tag:

@@ -21,7 +21,7 @@ from teaser.app.http import (
 from teaser.app.state import Event, State, ending, parts_of
 from teaser.app.store import Decided
 from teaser.app.wishes import event_of
-from teaser.errors import ParameterError, UnknownShareError
+from teaser.errors import ParameterError, UnknownNameError
 from teaser.words.wishes import Wish
 
 router = APIRouter(prefix="/people", tags=["people"], dependencies=[Depends(check_reader)])
@@ -327,7 +327,7 @@ def copy_shared_feed(request: Request, person_id: PersonId, asked: requests.Shar
     # The link may be that of a visitor of the site: whoever has it may read it.
     found = services_of(request).store.shared_feed(asked.token)
     if found is None:
-        raise UnknownShareError
+        raise UnknownNameError("share")
     name = asked.feed or found[0] or "shared"
     return _act(request, person_id, "make_feed", feed=name, copy=found[1].to_json())
 

@@ -30,12 +30,14 @@ from teaser.app.state import (
     Event,
     Order,
     in_range,
+    no_export,
     read_feed,
     time_text,
+    too_much,
 )
 from teaser.app.wishes import MAX_WISHES
 from teaser.data.tags import Tag
-from teaser.errors import ImportedFileError, ParameterError, StateLimitError, TeaserError
+from teaser.errors import ParameterError, TeaserError
 from teaser.model.filters import parse_boosts
 from teaser.profile import MAX_PRESSES, check_press
 from teaser.steer.variation import N_TAGS, STEPS
@@ -795,26 +797,26 @@ class GivenExport(TolerantSchema):
 
         Raises
         ------
-        ImportedFileError
+        ParameterError
             If it is no export, or is damaged.
-        StateLimitError
+        LimitError
             If a list in it is longer than what can be stored.
         """
         try:
             return cls.model_validate(read_json(text))
         except ParameterError as error:
-            raise ImportedFileError(str(error)) from None
+            raise no_export(str(error)) from None
         except ValidationError as error:
             errors = error.errors(include_url=False)
             kind = _KINDS.get(errors[0]["loc"][-1]) if errors[0]["loc"] else None
             if kind and errors[0]["type"] == "too_long":
                 n = errors[0]["ctx"]["actual_length"]
-                raise StateLimitError(kind, n, LIMITS[kind]) from None
-            raise ImportedFileError(describe(errors)) from None
+                raise too_much(kind, n) from None
+            raise no_export(describe(errors)) from None
 
     def event(self) -> Event:
         """Return the action that replaces a person's state by this one."""
         try:
             return Event("import", {"state": self.state.draft().to_json()})
         except TeaserError as error:
-            raise ImportedFileError(str(error)) from None
+            raise no_export(str(error)) from None

@@ -17,7 +17,7 @@ from teaser.app.state import Feed as StoredFeed
 from teaser.app.state import Kind, Order, State
 from teaser.app.store import Store, StoredEvent
 from teaser.data.tags import Tag
-from teaser.errors import UnknownFeatureError, closest_names
+from teaser.errors import UnknownNameError, closest_names
 from teaser.transparency import DataSources
 from teaser.words.wishes import Kind as WishKind
 from teaser.words.wishes import Lasts, Reading
@@ -166,7 +166,9 @@ class Recommendation(Schema):
 
     `general` is what general appeal adds to the score: what an average person would see in the
     item. It is never among the reasons; `general_share` is its signed share. `boost` is what the
-    boosts of the request add, which are among the reasons.
+    boosts of the request add, which are among the reasons. `other` is what all tags and viewed
+    items add that are not among the reasons, `other_share` its signed share; general appeal, the
+    reasons and `other` sum to the score. An explanation has all reasons, and no other.
     """
 
     item_id: ModelItemId
@@ -176,6 +178,8 @@ class Recommendation(Schema):
     general: float
     general_share: float
     boost: float
+    other: float = 0.0
+    other_share: float = 0.0
     reasons: list[AnyReason]
 
 
@@ -251,8 +255,13 @@ class Difference(Schema):
 
 
 class Affinity(Named):
-    """The affinity with a tag, and the net presses that it includes."""
+    """The leaning towards a tag, the affinity with it, and the net presses that both include.
 
+    The leaning is how far the items with the tag stand above the person's average item; null for
+    popularity, and for tags that no item carries. The affinity is what the tag adds by itself.
+    """
+
+    leaning: float | None
     affinity: float
     presses: int
 
@@ -284,14 +293,19 @@ class Profile(Schema):
         """Return a profile of the library, the features with most impact first."""
         for feature in options.features:
             if feature not in found.impacts:
-                raise UnknownFeatureError(feature, closest_names(feature, found.impacts))
+                raise UnknownNameError("feature", feature, closest_names(feature, found.impacts))
         features = [
             {
                 "feature": feature,
                 "impact": impact,
                 "tags": [
-                    {"tag": tag, "affinity": value, "presses": found.presses.get(tag, 0)}
-                    for tag, value in found.top(options.top, feature=feature)
+                    {
+                        "tag": tag,
+                        "leaning": found.leanings.get(tag),
+                        "affinity": affinity,
+                        "presses": found.presses.get(tag, 0),
+                    }
+                    for tag, _, affinity in found.top(options.top, feature=feature)
                 ],
             }
             for feature, impact in sorted(found.impacts.items(), key=lambda pair: -pair[1])
@@ -436,18 +450,36 @@ class Picks(Schema):
     picks: list[Pick]
 
 
-class Statement(Schema):
-    """One sentence about a profile; `denial` are the presses by which a person disagrees."""
+class Evidence(Schema):
+    """What a person can check a statement by.
 
+    `own` of the `of` liked items of the history carry the tags; `others` is the share of
+    everybody's choices that do.
+    """
+
+    own: int
+    of: int
+    others: Share
+
+
+class Statement(Schema):
+    """One sentence about a profile; `denial` are the presses by which a person disagrees.
+
+    What is known agrees with the history; a guess is of tags that no item of it carries.
+    `strength` is the leaning in standard deviations of the person's scores.
+    """
+
+    kind: Literal["known", "guessed"]
     leaning: Literal["towards", "away"]
     said: str
+    evidence: Evidence
     strength: float
     tags: list[Named]
     denial: Presses
 
 
 class Statements(Schema):
-    """At most three sentences; none if too little is known."""
+    """At most three that are known, two guesses and two of what is avoided; each may be empty."""
 
     statements: list[Statement]
 
@@ -663,7 +695,7 @@ class Impacts(Schema):
     """What decides in the first `k` of the lists of `n_people` people; the shares sum to 1.
 
     `step`: how far one press moves an affinity. `press_change`: how many of the k items one press
-    exchanges, on average over people who each pressed + on a tag of an item of their list.
+    exchanges. Both on average over people who each pressed + on a tag of an item of their list.
     """
 
     n_people: int

@@ -97,8 +97,10 @@ def state(request: Request, asked: requests.Taste) -> responses.Statements:
     learned = given.profile({})
     found = [
         {
+            "kind": each.kind,
             "leaning": "towards" if each.leaning > 0 else "away",
             "said": say(each),
+            "evidence": vars(each.evidence),
             "strength": each.strength,
             "tags": each.tags,
             "denial": undo_presses(each, learned, given.presses),

@@ -1,80 +1,42 @@
-"""Error messages for visitors, in their language: by exception class, else by HTTP status."""
+"""Error messages for visitors, in their language: by problem, else by HTTP status."""
 
 from dataclasses import dataclass
 
 from teaser.app.i18n.texts import Texts
-from teaser.errors import (
-    ActionLimitError,
-    ContradictionError,
-    FeedExistsError,
-    FeedLimitError,
-    FeedNameError,
-    ForeignOriginError,
-    ImportedFileError,
-    NoTagsError,
-    NotHiddenError,
-    NothingToRedoError,
-    NothingToUndoError,
-    NotInHistoryError,
-    PeriodError,
-    PressRangeError,
-    RequestLengthError,
-    SameItemError,
-    ShareLimitError,
-    StateLimitError,
-    TeaserError,
-    UnknownFeatureError,
-    UnknownFeedError,
-    UnknownItemError,
-    UnknownShareError,
-    UnknownTagError,
-    WishError,
-    WishLimitError,
-    shortened,
-)
+from teaser.errors import TeaserError, shortened
 
-# The sentence for a class of errors, and the attribute that fills in {name}, if any.
-_BY_CLASS: dict[type[BaseException], tuple[str, str | None]] = {
-    UnknownItemError: ("There is no item “{name}” here.", "item_id"),
-    UnknownTagError: ("There is no tag “{name}” here.", "tag"),
-    UnknownFeatureError: ("There is no feature “{name}” here.", "feature"),
-    UnknownShareError: ("There is no such link. Perhaps its owner ended it.", None),
-    PressRangeError: ("That is as far as this tag goes; it cannot be pressed further.", None),
-    SameItemError: ("These are the same item. Choose two different ones.", None),
-    NoTagsError: ("This has no tags, so nothing like it can be looked for.", None),
-    WishError: ("This wish cannot be understood. Nothing was changed.", None),
-    PeriodError: ("These days cannot be understood. Nothing was changed.", None),
-    RequestLengthError: (
-        "This is too long to read. Write what you want in a few sentences.",
-        None,
+# The sentence for a problem; the facts of the error fill it in.
+_BY_PROBLEM = {
+    "unknown item": "There is no item “{name}” here.",
+    "unknown tag": "There is no tag “{name}” here.",
+    "unknown feature": "There is no feature “{name}” here.",
+    "unknown share": "There is no such link. Perhaps its owner ended it.",
+    "unknown list": "You have no list named “{name}”.",
+    "unknown viewed item": "This is not among what you looked at any more.",
+    "unknown hidden item": "This is not hidden any more.",
+    "presses": "That is as far as this tag goes; it cannot be pressed further.",
+    "same item": "These are the same item. Choose two different ones.",
+    "no tags": "This has no tags, so nothing like it can be looked for.",
+    "no wish": "This wish cannot be understood. Nothing was changed.",
+    "no period": "These days cannot be understood. Nothing was changed.",
+    "letters": "This is too long to read. Write what you want in a few sentences.",
+    "contradiction": "Two of these wishes cannot both be. Take one of them off.",
+    "wishes": (
+        "These are {n} wishes, and at most {limit} can be taken at once. Nothing was changed."
     ),
-    NothingToUndoError: ("There is nothing to undo.", None),
-    NothingToRedoError: ("There is nothing to redo.", None),
-    NotInHistoryError: ("This is not among what you looked at any more.", None),
-    NotHiddenError: ("This is not hidden any more.", None),
-    UnknownFeedError: ("You have no list named “{name}”.", "name"),
-    FeedNameError: ("A list needs a name of one line, of at most 60 letters.", None),
-    FeedExistsError: ("You have a list named “{name}” already. Take another name.", "name"),
-    FeedLimitError: ("You have as many lists as can be had. Drop one of them first.", None),
-    ContradictionError: ("Two of these wishes cannot both be. Take one of them off.", None),
-    WishLimitError: (
-        "These are {n} wishes, and at most {limit} can be taken at once. Nothing was changed.",
-        None,
+    "nothing to undo": "There is nothing to undo.",
+    "nothing to redo": "There is nothing to redo.",
+    "list name": "A list needs a name of one line, of at most 60 letters.",
+    "list exists": "You have a list named “{name}” already. Take another name.",
+    "lists": "You have as many lists as can be had. Drop one of them first.",
+    "shares": "You have as many links as can be had. End one of them first.",
+    "stored": "There would be {n} {kind}, and at most {limit} can be kept. Nothing was changed.",
+    "actions": "You have done as much as can be kept. Delete your data to begin again.",
+    "bytes": "You have done as much as can be kept. Delete your data to begin again.",
+    "no export": (
+        "This is not a file that was exported here, or it is damaged. Nothing was changed."
     ),
-    StateLimitError: (
-        "There would be {n} {kind}, and at most {limit} can be kept. Nothing was changed.",
-        None,
-    ),
-    ImportedFileError: (
-        "This is not a file that was exported here, or it is damaged. Nothing was changed.",
-        None,
-    ),
-    ForeignOriginError: ("This form was sent from another site, so nothing was changed.", None),
-    ShareLimitError: ("You have as many links as can be had. End one of them first.", None),
-    ActionLimitError: (
-        "You have done as much as can be kept. Delete your data to begin again.",
-        None,
-    ),
+    "foreign origin": "This form was sent from another site, so nothing was changed.",
 }
 _BY_STATUS = {
     403: "You may not do this here. Nothing was changed.",
@@ -110,17 +72,14 @@ def error_message(
     texts
         The texts of the visitor's language.
     error
-        The error; without one, or for a class that has no sentence, the status decides.
+        The error; without one, or for a problem that has no sentence, the status decides.
     """
-    known = next((_BY_CLASS[kind] for kind in type(error).__mro__ if kind in _BY_CLASS), None)
-    if known is None:
+    sentence = _BY_PROBLEM.get(error.problem) if error is not None else None
+    if error is None or sentence is None:
         text = texts(_BY_STATUS.get(status, _OTHER if status < 500 else _BY_STATUS[500]))
-    elif isinstance(error, StateLimitError | WishLimitError):
-        kind = texts(error.kind) if isinstance(error, StateLimitError) else ""
-        n, limit = texts.integer(error.n), texts.integer(error.limit)
-        text = texts(known[0], n=n, limit=limit, kind=kind)
-    elif known[1] is None:
-        text = texts(known[0])
     else:
-        text = texts(known[0], name=shortened(getattr(error, known[1])))
+        facts = {name: shortened(fact) for name, fact in error.facts.items()}
+        facts |= {name: texts.integer(error.facts[name]) for name in {"n", "limit"} & {*facts}}
+        facts |= {name: texts(facts[name]) for name in {"kind"} & {*facts}}
+        text = texts(sentence, **facts)
     return ErrorMessage(text, "" if details == text else details)

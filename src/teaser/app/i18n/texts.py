@@ -3,7 +3,7 @@
 import gettext
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cache, lru_cache
@@ -98,6 +98,12 @@ class Texts:
         if len(names) < 2:
             return "".join(names)
         return self("{first} and {last}", first=", ".join(names[:-1]), last=names[-1])
+
+    def join_html(self, names: Sequence[Markup]) -> Markup:
+        """Join markup with commas and a last `and`."""
+        if len(names) < 2:
+            return Markup().join(names)
+        return self.html("{first} and {last}", first=Markup(", ").join(names[:-1]), last=names[-1])
 
     def integer(self, n: int) -> str:
         """Format an integer, with separators from 1000 on."""

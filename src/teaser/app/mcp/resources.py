@@ -12,7 +12,7 @@ from teaser.app.api import responses
 from teaser.app.api.requests import MAX_NAME
 from teaser.app.catalogue import Catalogue
 from teaser.app.mcp.tools import Source
-from teaser.errors import ParameterError, UnknownFeatureError, closest_names
+from teaser.errors import ParameterError, UnknownNameError, closest_names
 
 JSON = "application/json"
 PAGE = 200
@@ -97,7 +97,7 @@ def feature_vocabulary(source: Source, given: Mapping[str, str]) -> Any:
     feature = given["feature"]
     tags = catalogue.features.get(feature)
     if tags is None:
-        raise UnknownFeatureError(feature, closest_names(feature, catalogue.features))
+        raise UnknownNameError("feature", feature, closest_names(feature, catalogue.features))
     page, n_pages = given.get("page", "1"), -(-len(tags) // PAGE)
     if not (page.isascii() and page.isdigit() and len(page) < 10 and 1 <= int(page) <= n_pages):
         raise ParameterError(

@@ -79,7 +79,7 @@ def explanation_lines(found: Explanation) -> list[str]:
 
 
 def profile_lines(found: responses.Profile, said: Iterable[str]) -> list[str]:
-    """Return plain statements about a profile, then the strongest tags of each feature."""
+    """Return plain statements about a profile, then the leanings of each feature."""
     lines = [
         *said,
         f"The certainty of the profile is {share_text(found.certainty)}; the affinity with general "
@@ -87,7 +87,8 @@ def profile_lines(found: responses.Profile, said: Iterable[str]) -> list[str]:
     ]
     for feature in found.features:
         tags = [
-            f"{tag.value} {affinity_text(tag.affinity)}" + _pressed(tag.presses)
+            f"{tag.value} {affinity_text(tag.affinity if tag.leaning is None else tag.leaning)}"
+            + _pressed(tag.presses)
             for tag in feature.tags
         ]
         if tags:

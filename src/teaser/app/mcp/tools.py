@@ -497,7 +497,8 @@ def _with_wishes(source: Source, asked: RecommendArguments) -> ModelInput:
 def profile(source: Source, asked: ProfileArguments) -> Answer[responses.Profile]:
     """Show what the model knows of a taste.
 
-    These are plain statements, and the affinity with each tag (-1 to 1, more is more of it).
+    These are plain statements, and for each tag the leaning (how far items with it stand above the
+    person's average item) and the affinity (what it adds by itself).
     """
     learned = source.model_input(asked).profile()
     found = responses.Profile.from_library(learned, asked)

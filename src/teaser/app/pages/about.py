@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from teaser.app.catalogue import Catalogue
-from teaser.app.http import catalogue_of, services_of, uses_store
+from teaser.app.http import services_of, uses_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.render import page_context_of, render, visitor_of
 from teaser.data.tags import DISCOVERED, Tag
@@ -146,5 +146,4 @@ def privacy(request: Request) -> Response:
 def tour(request: Request) -> Response:
     """Show the tour as a page."""
     visitor = visitor_of(request, with_person=False)
-    has_balance = catalogue_of(request).model.has_remainder
-    return render(request, visitor, "tour.html", title=visitor.texts("Tour"), balance=has_balance)
+    return render(request, visitor, "tour.html", title=visitor.texts("Tour"))

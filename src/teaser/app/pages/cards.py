@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue
@@ -16,21 +17,25 @@ from teaser.explain import BoostName, Reason, ViewedReason
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, MAX_PRESSES, NOT_STATED, POPULARITY
 from teaser.recommend import Recommendation
-from teaser.steer import statements, undo_presses
+from teaser.steer import Statement, statements, undo_presses
 
-SHOWN_TAGS = 4
-OPEN_FEATURES = 3
-INLINE_TAGS = 12
-N_STATEMENTS = 3
+# The tags of a feature that the profile shows, and those of all features that the list's page does.
+SHOWN_TAGS = 6
+N_STRONGEST = 6
+# A tag that few items carry has a large leaning by chance: it counts n / (n + this) of it.
+_FEW_ITEMS = 10
 _NO_PLACES = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class TagRow:
-    """A tag with its affinity, its presses, and a bar that ends at -1 and 1.
+    """A tag with its affinity, its leaning, its presses, and a bar of its leaning.
+
+    `leaning` is None where the tag has none; the bar is then that of the affinity. `length` is that
+    of the bar, in percent of the longest.
 
     A row of near-equal tags has the sum of their affinities. `others` are the names of all but the
-    first, which presses are on, and `own` is the affinity of that one; `features` are those of all.
+    first, which presses are on; `features` are those of all.
     `full` is the label where the feature is not shown. `ends` says that some of the presses end by
     themselves, and `is_hidden` that items with the tag are not shown.
     """
@@ -41,11 +46,12 @@ class TagRow:
     affinity: float
     presses: int
     others: tuple[str, ...] = ()
-    own: float | None = None
     features: tuple[str, ...] = ()
     full: str = ""
     ends: bool = False
     is_hidden: bool = False
+    leaning: float | None = None
+    length: float = 0.0
 
     @property
     def name(self) -> str:
@@ -58,41 +64,35 @@ class TagRow:
         return self.tag.discovered
 
     @property
-    def length(self) -> float:
-        """The length of the bar in percent."""
-        return round(100 * min(1.0, abs(self.affinity)), 1)
+    def drawn(self) -> float:
+        """The number that the bar shows."""
+        return self.affinity if self.leaning is None else self.leaning
 
     @property
     def side(self) -> str:
         """The direction of the bar: `up`, `down` or empty."""
-        return "up" if self.affinity > 0 else "down" if self.affinity < 0 else ""
+        return "up" if self.drawn > 0 else "down" if self.drawn < 0 else ""
 
     @property
     def can_rise(self) -> bool:
-        """Whether + moves the affinity; see `teaser.app.actions`."""
-        return self.presses < MAX_PRESSES and (self._pressed < 1 or self.presses < 0)
+        """Whether presses of + are left."""
+        return self.presses < MAX_PRESSES
 
     @property
     def can_fall(self) -> bool:
-        """Whether - moves the affinity."""
-        return self.presses > -MAX_PRESSES and (self._pressed > -1 or self.presses > 0)
-
-    @property
-    def _pressed(self) -> float:
-        return self.affinity if self.own is None else self.own
+        """Whether presses of - are left."""
+        return self.presses > -MAX_PRESSES
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureView:
-    """A feature: its impact, its most influential tags, and the other tags if they are few."""
+    """A feature: its impact, its strongest tags, and how many others it has."""
 
     name: str
     label: str
     impact: float
     rows: list[TagRow]
-    more: list[TagRow]
     n_more: int
-    is_open: bool
 
     @property
     def length(self) -> float:
@@ -102,20 +102,27 @@ class FeatureView:
 
 @dataclass(frozen=True, slots=True)
 class StatementView:
-    """A sentence about a person's taste, and the presses that take it back."""
+    """A sentence about a person's taste, and the presses that take it back.
 
+    `own` of `of` items of the history carry the tags, and `n` in `total` of everybody's choices.
+    """
+
+    kind: Literal["known", "guessed"]
     leaning: int
     labels: list[str]
+    own: int
+    of: int
+    n: int
+    total: int
     presses: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileView:
-    """The profile panel of a page; `general` is None if the model does not tell it apart."""
+    """What was learned of a person in sentences, and the tags that they lean to most."""
 
-    general: TagRow | None
     statements: list[StatementView]
-    features: list[FeatureView]
+    strongest: list[TagRow]
     certainty: str
 
 
@@ -177,61 +184,78 @@ def joint_features(tags: Sequence[Tag], texts: Texts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts.feature(tag.feature) for tag in tags))
 
 
-def tag_row(tag: Tag, affinity: float, personal: PersonalModel, texts: Texts) -> TagRow:
+def tag_row(tag: Tag, personal: PersonalModel, texts: Texts) -> TagRow:
     """Return the row of one tag."""
-    place = personal.catalogue.tag_index[tag]
-    name, presses = tag_names(personal.catalogue, texts)[place], personal.presses.get(tag, 0)
-    ends, hidden = _marked(personal)
-    return TagRow(
-        tag,
-        name.text,
-        name.label,
-        affinity,
-        presses,
-        full=name.full,
-        ends=place in ends,
-        is_hidden=place in hidden,
-    )
+    return _rows([personal.catalogue.tag_index[tag]], personal, texts)[0]
 
 
-def profile_view(personal: PersonalModel, texts: Texts, *, is_own: bool = True) -> ProfileView:
-    """Return the profile, the feature of most impact first.
+def profile_view(
+    personal: PersonalModel, texts: Texts, *, is_own: bool = True, is_brief: bool = False
+) -> ProfileView:
+    """Return what a page says of a person.
 
-    `is_own=False` is for a profile that somebody else shared.
+    `is_own=False` is for a profile that somebody else shared, `is_brief` for the page of the list.
     """
-    impacts = personal.profile.impacts
-    names = sorted(_places(personal.catalogue), key=lambda name: -impacts.get(name, 0.0))
-    pressed = {tag.feature for tag in personal.presses}
-    features = []
-    for place, name in enumerate(names):
-        rows, more = _feature_tags(name, personal, texts)
-        n_tags = len(_places(personal.catalogue)[name])
-        is_open = place < OPEN_FEATURES or name in pressed
-        impact = impacts.get(name, 0.0)
-        label = texts.feature(name)
-        features.append(FeatureView(name, label, impact, rows, more, n_tags - len(rows), is_open))
-    has_general = GENERAL in personal.catalogue.tag_index
+    most = {"known": 2, "guessed": 1, "away": 1} if is_brief else {}
     return ProfileView(
-        general=tag_row(GENERAL, personal.profile.general, personal, texts)
-        if has_general
-        else None,
-        statements=_statements(personal, texts),
-        features=features,
+        statements=[
+            _statement_view(each, personal, texts) for each in statements(personal.profile, **most)
+        ],
+        strongest=_rows(_strongest(personal), personal, texts),
         certainty=describe_certainty(personal, texts, is_own=is_own),
     )
 
 
-def feature_rows(
-    personal: PersonalModel, feature: str, texts: Texts, *, rest: bool = False
-) -> list[TagRow]:
-    """Return all tags of a feature, the most influential first; ties by number of items.
+def general_row(personal: PersonalModel, texts: Texts) -> TagRow | None:
+    """Return the row of general appeal; None if the model does not tell it apart."""
+    return tag_row(GENERAL, personal, texts) if GENERAL in personal.catalogue.tag_index else None
 
-    `rest=True` leaves out those that the profile panel shows above the others.
-    """
+
+def feature_views(personal: PersonalModel, texts: Texts) -> list[FeatureView]:
+    """Return the features, that of most impact first, with their strongest and pressed tags."""
+    impacts, index = personal.profile.impacts, personal.catalogue.tag_index
+    found = []
+    for name, places in _places(personal.catalogue).items():
+        pressed = [index[tag] for tag in personal.presses if tag.feature == name]
+        size = _strengths(personal)[places]
+        first = places[top_k(size, SHOWN_TAGS, exclude=_NO_PLACES, tie=size)].tolist()
+        rows = _rows(list(dict.fromkeys(first + pressed)), personal, texts)
+        label, impact = texts.feature(name), impacts.get(name, 0.0)
+        found.append(FeatureView(name, label, impact, rows, len(places) - len(rows)))
+    return sorted(found, key=lambda view: -view.impact)
+
+
+def feature_rows(personal: PersonalModel, feature: str, texts: Texts) -> list[TagRow]:
+    """Return all tags of a feature, the strongest first; ties by number of items."""
     places = _places(personal.catalogue)[feature]
-    shown = set(_shown(personal, feature)) if rest else set()
-    left = [j for j in places.tolist() if j not in shown]
-    return _rows(_by_influence(personal, left), personal, texts)
+    order = np.argsort(-_strengths(personal)[places], kind="stable")
+    return _rows(places[order].tolist(), personal, texts)
+
+
+def _strongest(personal: PersonalModel) -> list[int]:
+    """Return the tags that a person leans to or away from most, one of several near-equal ones.
+
+    Pressed tags are always among them: a tag that was just pressed stays where it was.
+    """
+    profile, index = personal.profile, personal.catalogue.tag_index
+    groups, found = profile.near_equal_group, dict[int, int]()
+    for place in np.argsort(-_strengths(personal), kind="stable")[: 4 * N_STRONGEST].tolist():
+        group = place if groups is None else int(groups[place])
+        if group >= 0 and profile.leaning_values[place]:
+            found.setdefault(group, place)
+    first = list(found.values())[:N_STRONGEST]
+    pressed = [index[tag] for tag in personal.presses if tag != GENERAL]
+    return list(dict.fromkeys(first + pressed))
+
+
+def _strengths(personal: PersonalModel) -> NDArray[Any]:
+    """Return what orders tags: the size of a leaning, less where few items carry the tag.
+
+    A tag without a leaning is ordered by the size of its affinity.
+    """
+    sizes = personal.catalogue.tag_sizes
+    leanings = np.abs(personal.profile.leaning_values) * sizes / (sizes + _FEW_ITEMS)
+    return np.where(leanings > 0, leanings, 1e-9 * np.abs(personal.profile.values))
 
 
 def describe_certainty(personal: PersonalModel, texts: Texts, *, is_own: bool = True) -> str:
@@ -260,57 +284,33 @@ def describe_certainty(personal: PersonalModel, texts: Texts, *, is_own: bool = 
     )
 
 
-def _feature_tags(
-    name: str, personal: PersonalModel, texts: Texts
-) -> tuple[list[TagRow], list[TagRow]]:
-    """Return the tags of a feature that are shown first, and the others if they are few."""
-    places, shown = _places(personal.catalogue)[name], _shown(personal, name)
-    rest = [j for j in places.tolist() if j not in shown] if _is_short(places) else []
-    more = _by_influence(personal, rest)
-    return _rows(shown, personal, texts), _rows(more, personal, texts)
-
-
-def _is_short(places: NDArray[Any]) -> bool:
-    """Return whether all tags of a feature fit into the panel."""
-    return len(places) <= SHOWN_TAGS + INLINE_TAGS
-
-
-def _shown(personal: PersonalModel, feature: str) -> list[int]:
-    """Return the tags of a feature that are shown first: the most influential, and pressed ones."""
-    places = _places(personal.catalogue)[feature]
-    index = personal.catalogue.tag_index
-    if _is_short(places):
-        first = _by_influence(personal, places.tolist())[:SHOWN_TAGS]
-    else:
-        first = _leading(personal, places)
-    pressed = {index[tag] for tag in personal.presses if tag.feature == feature}.difference(first)
-    common = sorted(pressed, key=_ranks(personal.catalogue).__getitem__)
-    return first + _by_influence(personal, common)
-
-
-def _by_influence(personal: PersonalModel, places: list[int]) -> list[int]:
-    """Return tags by the size of their affinity; the order of ties is kept."""
-    size = dict(zip(places, np.abs(personal.profile.values[places]).tolist(), strict=True))
-    return sorted(places, key=size.__getitem__, reverse=True)
-
-
-def _leading(personal: PersonalModel, places: NDArray[Any]) -> list[int]:
-    """Return the first tags of `_by_influence` without sorting the rest."""
-    size = np.abs(personal.profile.values[places])
-    found: list[int] = places[top_k(size, SHOWN_TAGS, exclude=_NO_PLACES, tie=size)].tolist()
-    return found
-
-
 def _rows(places: list[int], personal: PersonalModel, texts: Texts) -> list[TagRow]:
-    names, tags = tag_names(personal.catalogue, texts), personal.catalogue.model.tags_
-    affinities = personal.profile.values[places].tolist()
+    names, tags, profile = (
+        tag_names(personal.catalogue, texts),
+        personal.catalogue.model.tags_,
+        personal.profile,
+    )
+    affinities, leanings = profile.values[places].tolist(), profile.leaning_values[places].tolist()
+    longest = float(np.abs(profile.leaning_values).max(initial=0.0)) or 1.0
     ends, hidden = _marked(personal)
     rows = []
-    for j, affinity in zip(places, affinities, strict=True):
-        name, presses = names[j], personal.presses.get(tags[j], 0)
-        row = TagRow(tags[j], name.text, name.label, affinity, presses, full=name.full)
-        is_marked = j in ends or j in hidden
-        rows.append(replace(row, ends=j in ends, is_hidden=j in hidden) if is_marked else row)
+    for j, affinity, leaning in zip(places, affinities, leanings, strict=True):
+        has_leaning = tags[j] not in (GENERAL, POPULARITY)
+        length = abs(leaning) / longest if has_leaning else min(1.0, abs(affinity))
+        rows.append(
+            TagRow(
+                tags[j],
+                names[j].text,
+                names[j].label,
+                affinity,
+                personal.presses.get(tags[j], 0),
+                full=names[j].full,
+                ends=j in ends,
+                is_hidden=j in hidden,
+                leaning=leaning if has_leaning else None,
+                length=round(100 * length, 1),
+            )
+        )
     return rows
 
 
@@ -332,23 +332,19 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
     return {name: np.array([index[tag] for tag in common[name]]) for name in names}
 
 
-@cached_per_catalogue(1)
-def _ranks(catalogue: Catalogue) -> dict[int, int]:
-    """Return the place of each tag among those of its feature, by its position in the model."""
-    return {j: n for places in _places(catalogue).values() for n, j in enumerate(places.tolist())}
-
-
-def _statements(personal: PersonalModel, texts: Texts) -> list[StatementView]:
-    found = []
-    for statement in statements(personal.profile, k=N_STATEMENTS):
-        presses = undo_presses(statement, personal.learned, personal.presses)
-        # A tag is named together with the near-equal tags that it stands for.
-        named = [(tag, *statement.near_equal.get(tag, ())) for tag in statement.tags]
-        labels = [" / ".join(joint_names(tags, personal.catalogue, texts)) for tags in named]
-        found.append(
-            StatementView(statement.leaning, labels, {str(tag): n for tag, n in presses.items()})
-        )
-    return found
+def _statement_view(statement: Statement, personal: PersonalModel, texts: Texts) -> StatementView:
+    presses = undo_presses(statement, personal.learned, personal.presses)
+    evidence = statement.evidence
+    return StatementView(
+        statement.kind,
+        statement.leaning,
+        # Near-equal tags are named together.
+        [" / ".join(joint_names(statement.tags, personal.catalogue, texts))],
+        evidence.own,
+        evidence.of,
+        *evidence.in_others,
+        {str(tag): n for tag, n in presses.items()},
+    )
 
 
 N_FACTS = 4
@@ -388,17 +384,11 @@ Order = Literal["popularity", "appeal", "date"]
 
 @dataclass(frozen=True, slots=True)
 class ReasonRow:
-    """A reason of a card: a tag, viewed item or boost, its share, and its start in the strip."""
+    """A reason of a card: a tag, viewed item or boost, and its share of the score."""
 
     row: AnyRow
     share: float
-    start: float
     matters_more: bool = False
-
-    @property
-    def width(self) -> float:
-        """The width in the strip in percent, less a gap to the next reason."""
-        return round(max(100 * abs(self.share) - 0.7, 0.3), 1)
 
     @property
     def side(self) -> str:
@@ -412,33 +402,22 @@ class ReasonRow:
             return "viewed"
         return "boost" if isinstance(self.row, BoostRow) else "tag"
 
-    @property
-    def classes(self) -> str:
-        """What the part of the strip is about: the side, and what is no usual tag."""
-        if isinstance(self.row, TagRow):
-            return f"{self.side} general" if self.row.tag == GENERAL else self.side
-        return f"{self.side} {self.kind}"
-
 
 @dataclass(frozen=True, slots=True)
 class CardView:
-    """An item in a list; without match and reasons if nothing is known about the person.
+    """An item in a list; without match if nothing is known about the person.
 
-    `ordered_by` says what orders a list without matches; `general` is what general appeal adds.
+    `why` is the one sentence of reasons, and `boosts` is what the site adds or takes.
+    `ordered_by` says what orders a list without matches.
     """
 
     card: Card
     facts: tuple[str, ...]
     match: float | None = None
-    reasons: list[ReasonRow] = field(default_factory=list)
-    general: ReasonRow | None = None
+    why: str = ""
+    boosts: list[BoostRow] = field(default_factory=list)
     moved: int | str | None = None
     ordered_by: Order = "popularity"
-
-    @property
-    def drawn(self) -> list[ReasonRow]:
-        """The parts of the strip: general appeal first, then the reasons."""
-        return self.reasons if self.general is None else [self.general, *self.reasons]
 
 
 def card_views(
@@ -446,23 +425,73 @@ def card_views(
     places: NDArray[np.int64],
     texts: Texts,
     moves: Mapping[ItemId, int | str] | None = None,
+    *,
+    is_own: bool = True,
 ) -> list[CardView]:
     """Return the cards of a list, given the positions of its items."""
     catalogue, is_new, order = personal.catalogue, personal.is_new, _ordered_by(personal)
     views = []
     for place, entry in zip(places.tolist(), personal.entries(places), strict=True):
         plain = plain_card(catalogue, entry.item_id, texts)
+        boosts = catalogue.placed.boosts_of(place)
         views.append(
             replace(
                 plain,
                 match=None if is_new else personal.scored.match(place),
-                reasons=_reasons(entry, personal, texts),
-                general=None if is_new else _general(entry, personal, texts),
+                why="" if is_new else describe_reasons(entry, personal, texts, is_own=is_own),
+                boosts=[boost_row(name, part, entry.item_id, texts) for name, part in boosts],
                 moved=moves.get(entry.item_id) if moves else None,
                 ordered_by=order,
             )
         )
     return views
+
+
+def describe_reasons(
+    entry: Recommendation, personal: PersonalModel, texts: Texts, *, is_own: bool = True
+) -> Markup:
+    """Return why an item is in a list, in one sentence."""
+    speak_for: list[Markup] = []
+    against: list[Markup] = []
+    for reason in entry.reasons:
+        if isinstance(reason, Reason):
+            name = _bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
+        elif isinstance(reason, ViewedReason):
+            name = _describe_viewed(reason, texts, is_own=is_own)
+        else:
+            continue
+        (speak_for if reason.contribution > 0 else against).append(name)
+    reasons, others = texts.join_html(speak_for), texts.join_html(against)
+    if speak_for and against:
+        return texts.html("Because of {reasons}, despite {others}.", reasons=reasons, others=others)
+    if speak_for:
+        return texts.html("Because of {reasons}.", reasons=reasons)
+    if entry.general > 0 and against:
+        return texts.html("Liked by many, despite {others}.", others=others)
+    if against:
+        return texts.html("Many small reasons, despite {others}.", others=others)
+    if entry.general > 0:
+        return texts.html("Liked by many.")
+    return texts.html("Many small reasons; none stands out.")
+
+
+def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Markup:
+    title = _bold(reason.title or str(reason.item_id))
+    if reason.disliked:
+        return (
+            texts.html("{title}, which you disliked", title=title)
+            if is_own
+            else texts.html("{title}, which they disliked", title=title)
+        )
+    return (
+        texts.html("{title}, which you viewed", title=title)
+        if is_own
+        else texts.html("{title}, which they viewed", title=title)
+    )
+
+
+def _bold(text: str) -> Markup:
+    return Markup(f"<b>{escape(text)}</b>")  # noqa: S704
 
 
 def _ordered_by(personal: PersonalModel) -> Order:
@@ -514,42 +543,23 @@ def _fact_rank(feature: str) -> int:
     return next(ranks, len(_FIRST_FACTS))
 
 
-def _general(entry: Recommendation, personal: PersonalModel, texts: Texts) -> ReasonRow | None:
-    """Return what general appeal adds; None if that is nothing, or not told apart."""
-    if not entry.general or GENERAL not in personal.catalogue.tag_index:
-        return None
-    row = tag_row(GENERAL, personal.profile.general, personal, texts)
-    return ReasonRow(row, entry.general_share, 0.0)
-
-
-def _reasons(entry: Recommendation, personal: PersonalModel, texts: Texts) -> list[ReasonRow]:
-    """Return the main reasons, then what the site adds, however small.
-
-    Of a person about whom nothing is known it is all there is.
-    """
-    rows = []
-    start = 0.0 if personal.is_new else 100 * abs(entry.general_share)
-    for reason in () if personal.is_new else entry.reasons:
-        row: AnyRow
-        matters_more = False
+def reason_rows(entry: Recommendation, personal: PersonalModel, texts: Texts) -> list[ReasonRow]:
+    """Return the main reasons of an item, general appeal, then what the site adds."""
+    rows, catalogue = [], personal.catalogue
+    for reason in entry.reasons:
         if isinstance(reason, Reason):
-            matters_more = reason.matters_more
-            row = reason_row(reason, personal, texts)
+            row: AnyRow = reason_row(reason, personal, texts)
+            rows.append(ReasonRow(row, reason.share, reason.matters_more))
         elif isinstance(reason, ViewedReason):
             title = reason.title or str(reason.item_id)
             row = ViewedRow(reason.item_id, title, reason.disliked)
-        else:
-            continue
-        rows.append(ReasonRow(row, reason.share, round(start, 1), matters_more))
-        start += 100 * abs(reason.share)
-    place = personal.catalogue.model.items_.index_of(entry.item_id)
-    boosts = personal.catalogue.placed.boosts_of(place)
+            rows.append(ReasonRow(row, reason.share))
+    if entry.general and GENERAL in catalogue.tag_index:
+        rows.append(ReasonRow(tag_row(GENERAL, personal, texts), entry.general_share))
+    place = catalogue.model.items_.index_of(entry.item_id)
+    boosts = catalogue.placed.boosts_of(place)
     total = _sum_of_parts(entry) or sum(abs(part) for _, part in boosts)
-    for name, part in boosts:
-        share = part / total
-        row = boost_row(name, part, entry.item_id, texts)
-        rows.append(ReasonRow(row, share, round(start, 1)))
-        start += 100 * abs(share)
+    rows += [ReasonRow(boost_row(n, x, entry.item_id, texts), x / total) for n, x in boosts]
     return rows
 
 
@@ -584,7 +594,6 @@ def reason_row(
         reason.affinity,
         personal.presses.get(reason.tag, 0),
         tuple(labels[1:]),
-        personal.affinity(reason.tag),
         joint_features(tags, texts),
         joint_names(tags, catalogue, texts)[0],
     )

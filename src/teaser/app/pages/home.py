@@ -35,7 +35,14 @@ from teaser.app.http import (
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.monitoring import measured
-from teaser.app.pages.cards import CardView, card_views, plain_card, profile_view
+from teaser.app.pages.cards import (
+    CardView,
+    card_views,
+    feature_views,
+    general_row,
+    plain_card,
+    profile_view,
+)
 from teaser.app.pages.describe import (
     MAX_LISTED,
     describe_balance,
@@ -59,7 +66,7 @@ from teaser.app.pages.render import (
 from teaser.app.state import MAX_FEEDS, Event, ListFilter, ending, read_time
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
-from teaser.errors import ParameterError, UnknownPersonError, shortened
+from teaser.errors import ParameterError, UnknownNameError, shortened
 
 router = APIRouter()
 
@@ -127,12 +134,12 @@ class Filters:
             pairs += [(name, day.isoformat())] if day else []
         return pairs
 
-    def path(self, *, without: Tag | None = None, k: int | None = None) -> str:
-        """Return the address of the list, without one tag, or with another length."""
+    def path(self, *, without: Tag | None = None, k: int | None = None, page: str = "/") -> str:
+        """Return the address of the list, without one tag, with another length, or of a page."""
         pairs = self.pairs(without=without)
         count = k or self.k
         pairs += [("n", str(count))] if count != N_CARDS else []
-        return "/?" + urlencode(pairs) if pairs else "/"
+        return f"{page}?{urlencode(pairs)}" if pairs else page
 
 
 @cached_per_catalogue(1)
@@ -194,14 +201,14 @@ _MAX_FORMS = 64
 @router.get("/")
 @uses_store
 def home(request: Request) -> Response:
-    """Show profile, history and list."""
+    """Show the list, and what was learned beside it."""
     return home_page(request, page_context_of(request), request.query_params)
 
 
 def home_page(request: Request, context: PageContext, query: QueryParams) -> Response:
     """Return the home page; `query` has the filters of its list."""
     personal, texts, catalogue = context.personal, context.texts, context.catalogue
-    state, clock = context.state, context.clock
+    state = context.state
     filters = Filters.read(query, catalogue)
     allowed = filters.allowed(catalogue)
     places = personal.rank(k=filters.k, allowed=allowed)
@@ -211,28 +218,69 @@ def home_page(request: Request, context: PageContext, query: QueryParams) -> Res
         request,
         "home.html",
         page_path=filters.path(),
-        profile=profile_view(context.own, texts),
+        options_path=filters.path(page="/options"),
+        profile=profile_view(context.own, texts, is_brief=True),
         summary=summary,
         cards=card_views(personal, places, texts, moves),
         has_more=len(places) == filters.k,
         is_new=context.own.is_new,
+        n_seen=len(context.own.history),
+        feeds=feed_names(state, texts),
+        chips=filter_chips(state.filters, catalogue, texts, context.clock),
+        kept=filter_text(filters.kept_in(state.filters)) if filters.is_active else "",
+        filters=filters,
+        has_dates=catalogue.dates is not None,
+        example=say_example(catalogue, texts),
+        picks=_picks(context),
+        enough_picks=ENOUGH_PICKS,
+    )
+
+
+@router.get("/options")
+@uses_store
+def options(request: Request) -> Response:
+    """Show what can be set for a list: filters, variety, balance, feeds, how long presses last.
+
+    The forms lead back to the list, which shows what they changed.
+    """
+    context = page_context_of(request)
+    texts, catalogue, state = context.texts, context.catalogue, context.state
+    filters = Filters.read(request.query_params, catalogue)
+    return context.render(
+        request,
+        "options.html",
+        title=texts("Options"),
+        page_path=filters.path(),
+        filter_form=filter_form(catalogue, texts, filters),
+        feeds=feed_names(state, texts),
+        has_dates=catalogue.dates is not None,
+        is_by_date=context.personal.is_by_date,
+        balance=balance_view(context.personal, texts) if state.profiling else None,
+    )
+
+
+@router.get("/profile")
+@uses_store
+def profile(request: Request) -> Response:
+    """Show all that is known of the visitor: statements, tags, history, facts, what is hidden."""
+    context = page_context_of(request)
+    texts, catalogue = context.texts, context.catalogue
+    state, clock = context.state, context.clock
+    return context.render(
+        request,
+        "profile.html",
+        title=texts("Your profile"),
+        page_path="/profile",
+        summary=context.summary(),
+        profile=profile_view(context.own, texts),
+        general=general_row(context.own, texts),
+        features=feature_views(context.own, texts),
         history=[_seen_card(catalogue, i, texts) for i in reversed(context.own.history)],
+        facts=about_view(context.own),
         hidden=hidden_rows(state, catalogue, texts, clock, most=MAX_LISTED),
         n_hidden=len(state.hidden) + len(state.hidden_tags),
         ending=ending_presses(state, catalogue, texts, clock, most=MAX_LISTED),
         n_ending=sum(end.kind == "press" for end in state.ends),
-        feeds=feed_names(state, texts),
-        chips=filter_chips(state.filters, catalogue, texts, clock),
-        kept=filter_text(filters.kept_in(state.filters)) if filters.is_active else "",
-        filters=filters,
-        filter_form=filter_form(catalogue, texts, filters),
-        has_dates=catalogue.dates is not None,
-        is_by_date=personal.is_by_date,
-        example=say_example(catalogue, texts),
-        balance=balance_view(personal, texts) if state.profiling else None,
-        facts=about_view(context.own),
-        picks=_picks(context),
-        enough_picks=ENOUGH_PICKS,
     )
 
 
@@ -543,7 +591,10 @@ def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
     person_id, token = ensure_person(visitor, services)
     try:
         done = actions.act(services.store, person_id, asked, catalogue)
-    except UnknownPersonError:  # a first action, or the person was deleted
+    except UnknownNameError as error:
+        if error.kind != "person":
+            raise
+        # A first action, or the person was deleted.
         visitor = visitor_of(request)
         person_id, token = ensure_person(visitor, services)
         done = actions.act(services.store, person_id, asked, catalogue)

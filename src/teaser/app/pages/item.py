@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
+import numpy as np
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel
@@ -13,7 +14,15 @@ from pydantic import BaseModel
 from teaser.app.actions import decide
 from teaser.app.catalogue import Card, PersonalModel, find_lift
 from teaser.app.http import FormText, catalogue_of, uses_store
-from teaser.app.pages.cards import CardView, fact_line, plain_card, tag_label, tag_row
+from teaser.app.i18n.texts import Texts
+from teaser.app.pages.cards import (
+    CardView,
+    fact_line,
+    plain_card,
+    reason_rows,
+    tag_label,
+    tag_row,
+)
 from teaser.app.pages.describe import ending_presses, hidden_rows
 from teaser.app.pages.home import MAX_CARDS, Filters, choices
 from teaser.app.pages.render import N_CARDS, PageContext, act_and_show, page_context_of, path_part
@@ -62,6 +71,27 @@ def item(request: Request, item_id: str) -> Response:
         is_seen=card.item_id in context.personal.viewed,
         is_hidden=card.item_id in context.state.hidden,
         is_new=context.personal.is_new,
+    )
+
+
+@router.get("/why/{item_id:path}")
+@uses_store
+def why(request: Request, item_id: str) -> Response:
+    """Show the main reasons of an item and what can be done with it; cards of a list fold it in."""
+    context = page_context_of(request)
+    personal, texts, catalogue = context.personal, context.texts, context.catalogue
+    card = catalogue.card(_item_id(request, item_id))
+    place = catalogue.model.items_.index_of(card.item_id)
+    (entry,) = personal.entries(np.array([place]))
+    return context.render(
+        request,
+        "why.html",
+        title=card.title,
+        page_path=Filters.of_list(request, catalogue).path(),
+        card=card,
+        reasons=[] if personal.is_new else reason_rows(entry, personal, texts),
+        like_path=f"/like/{path_part(card.item_id)}" if card.facts else None,
+        compare_path=compare_path(card.item_id),
     )
 
 
@@ -170,7 +200,7 @@ def start_from_item(request: Request, item_id: str, form: Annotated[LikeForm, Fo
 @router.get("/tag")
 @uses_store
 def tag(request: Request, tag: str) -> Response:
-    """Show which viewed items and facts the affinity with a tag comes from, and what it brings up.
+    """Show what the leaning to a tag is made of, where the tag's own part comes from, examples.
 
     Of a tag that the system found, its group is shown too.
     """
@@ -199,11 +229,12 @@ def tag(request: Request, tag: str) -> Response:
         "tag.html",
         title=texts.full_tag(wanted),
         summary=context.summary(),
-        row=tag_row(wanted, personal.affinity(wanted), personal, texts),
+        row=tag_row(wanted, personal, texts),
         is_general=wanted == GENERAL,
         group=_group_view(find_group(context.catalogue, wanted), context)
         if wanted.discovered
         else None,
+        made_of=leaning_view(wanted, personal, texts),
         learned=learned,
         has_facts=bool(personal.about),
         origins=origins,
@@ -211,6 +242,48 @@ def tag(request: Request, tag: str) -> Response:
         examples=_examples(wanted, context) if is_carried else None,
         **_kept_away(wanted, context),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LeaningRow:
+    """A part of a leaning: its name, the tag to link to if it is one, what it adds, its bar."""
+
+    label: str
+    tag: Tag | None
+    part: float
+    length: float
+
+
+def leaning_view(tag: Tag, personal: PersonalModel, texts: Texts) -> list[LeaningRow]:
+    """Return what a leaning is made of: the tag, the largest other tags, the rest, viewed items.
+
+    The last takes what the others lose in rounding, so that the numbers on screen add up. A tag
+    without a leaning has no rows.
+    """
+    parts = personal.profile.leaning_of(tag)
+    if not parts:
+        return []
+    tags = [part for part in parts if isinstance(part.name, Tag) and part.kind != "viewed"]
+    named: list[tuple[str, Tag | None, float]] = [
+        (texts("{tag} itself", tag=texts.tag(tag)), tag, tags[0].part)
+    ]
+    named += [
+        (tag_label(each.name, personal.catalogue, texts), each.name, each.part)
+        for each in tags[1 : N_EXAMPLES + 1]
+        if isinstance(each.name, Tag)
+    ]
+    if len(parts) > len(tags):
+        viewed = sum(part.part for part in parts if part.kind == "viewed")
+        named.append((texts("what you viewed, besides its tags"), None, viewed))
+    if n_left := max(0, len(tags) - N_EXAMPLES - 1):
+        named.append((texts.count("{n} other tag", "{n} other tags", n_left), None, 0.0))
+    shown = [round(part, 2) for _, _, part in named[:-1]]
+    shown.append(round(round(sum(part.part for part in parts), 2) - sum(shown), 2))
+    longest = max(map(abs, shown)) or 1.0
+    return [
+        LeaningRow(label, linked, part, round(100 * abs(part) / longest, 1))
+        for (label, linked, _), part in zip(named, shown, strict=True)
+    ]
 
 
 def _examples(tag: Tag, context: PageContext) -> dict[str, Any]:
@@ -405,7 +478,7 @@ def read_changes(
     ------
     ParameterError
         Unless each tag has one in its place.
-    UnknownTagError
+    UnknownNameError
         If the model does not have a tag.
     """
     if len(tags) != len(others):
@@ -457,7 +530,7 @@ def _known(text: str, personal: PersonalModel) -> Tag:
     return catalogue.model.tags_[resolve_tag(Tag.parse(text), catalogue.tag_index)]
 
 
-N_OFFERED = 6
+N_OFFERED = N_CARDS
 # Letters of the two items, at their cards and above their columns.
 LETTERS = ("A", "B")
 
@@ -556,7 +629,7 @@ def _is_by_score(higher: Side, lower: Side) -> bool:
 def _choice(
     request: Request, context: PageContext, chosen: list[ItemId], *, is_twice: bool
 ) -> Response:
-    """Say that two items are needed, and offer pairs."""
+    """Say that two items are needed, and offer those of the list."""
     texts, catalogue = context.texts, context.catalogue
     if len(chosen) > 2:
         offered = chosen
@@ -566,7 +639,7 @@ def _choice(
     return context.render(
         request,
         "compare_choice.html",
-        status=422,
+        status=422 if is_twice or len(chosen) > 2 else 200,
         title=texts("Why this above that"),
         chosen=[plain_card(catalogue, item_id, texts) for item_id in chosen[:1]],
         offered=[plain_card(catalogue, item_id, texts) for item_id in offered],

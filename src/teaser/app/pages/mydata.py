@@ -25,7 +25,13 @@ from teaser.app.http import (
 )
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.i18n.texts import Texts
-from teaser.app.pages.cards import card_views, plain_card, profile_view
+from teaser.app.pages.cards import (
+    card_views,
+    feature_views,
+    general_row,
+    plain_card,
+    profile_view,
+)
 from teaser.app.pages.describe import (
     MAX_LISTED,
     Clock,
@@ -56,13 +62,7 @@ from teaser.app.state import (
 )
 from teaser.app.store import StoredShare
 from teaser.data.tags import Tag
-from teaser.errors import (
-    ImportedFileError,
-    ParameterError,
-    StateLimitError,
-    TeaserError,
-    UnknownShareError,
-)
+from teaser.errors import ParameterError, TeaserError, UnknownNameError
 
 router = APIRouter()
 
@@ -104,7 +104,7 @@ def end_share(request: Request, share_id: Annotated[FormText, Form()]) -> Respon
     """Revoke one of the visitor's links."""
     visitor, services = visitor_of(request), services_of(request)
     if visitor.person_id is None:
-        raise UnknownShareError
+        raise UnknownNameError("share")
     services.store.revoke_share(visitor.person_id, share_id)
     return RedirectResponse("/share?ended=1#links", 303)
 
@@ -140,7 +140,7 @@ def shared(request: Request, token: str) -> Response:
         return _shared_feed_page(request, token, *found)
     state = store.shared_state(token)
     if state is None:
-        raise UnknownShareError
+        raise UnknownNameError("share")
     visitor = visitor_of(request, with_person=False)
     texts, catalogue = visitor.texts, catalogue_of(request)
     personal = PersonalModel(catalogue, state)
@@ -152,7 +152,9 @@ def shared(request: Request, token: str) -> Response:
         steer=False,
         profile=profile_view(personal, texts, is_own=False),
         history=[plain_card(catalogue, i, texts) for i in reversed(personal.history)],
-        cards=card_views(personal, personal.rank(), texts),
+        general=general_row(personal, texts),
+        features=feature_views(personal, texts),
+        cards=card_views(personal, personal.rank(), texts, is_own=False),
         balance=describe_balance(state.balance, texts) if personal.can_balance else None,
     )
 
@@ -182,7 +184,7 @@ def _shared_feed_page(request: Request, token: str, name: str, feed: Feed) -> Re
         balance=describe_balance(feed.balance, texts)
         if catalogue.model.has_remainder and feed.balance != AS_FITTED
         else None,
-        cards=card_views(personal, personal.rank(), texts),
+        cards=card_views(personal, personal.rank(), texts, is_own=False),
     )
 
 
@@ -198,7 +200,7 @@ def start_from_feed(request: Request, token: str) -> Response:
     services, visitor = services_of(request), visitor_of(request)
     found = services.store.shared_feed(token)
     if found is None:
-        raise UnknownShareError
+        raise UnknownNameError("share")
     state = services.store.state(visitor.person_id) if visitor.person_id else State()
     name = free_name(found[0] or visitor.texts("A shared feed"), state)
     return act_and_show(request, Event("make_feed", {"feed": name, "copy": found[1].to_json()}))
@@ -354,7 +356,7 @@ def read_export(content: bytes, texts: Texts) -> GivenExport | Problem:
         return Problem(texts("This file is of another kind: it has no state, as an export has."))
     try:
         return GivenExport.read(content)
-    except ImportedFileError as error:
+    except ParameterError as error:
         return _damaged(error, texts)
 
 
@@ -429,7 +431,7 @@ def _page(request: Request, context: PageContext, *, problem: Problem | None = N
 
 
 def _damaged(error: TeaserError, texts: Texts) -> Problem:
-    if isinstance(error, StateLimitError):
+    if error.problem == "stored":
         return Problem(error_message(422, str(error), texts, error).text)
     said = texts("This export is damaged: there is something in it that no export has.")
     return Problem(said, str(error))

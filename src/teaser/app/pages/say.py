@@ -26,8 +26,8 @@ from teaser.app.pages.home import say_example
 from teaser.app.pages.render import N_CARDS, PageContext, ensure_person, page_context_of, visitor_of
 from teaser.app.search import read_words
 from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
-from teaser.app.wishes import MAX_WISHES, event_of
-from teaser.errors import TeaserError, WishLimitError
+from teaser.app.wishes import check_n_wishes, event_of
+from teaser.errors import TeaserError
 from teaser.words.wishes import Reading, Wish
 
 router = APIRouter()
@@ -146,8 +146,7 @@ def say(request: Request, text: str = "") -> Response:
 def apply(request: Request, form: Annotated[SayForm, Depends(read_form)]) -> Response:
     """Apply what the visitor left on, as one step of undo; in a new feed if they name one."""
     given = dict.fromkeys(form.wishes)
-    if len(given) > MAX_WISHES:
-        raise WishLimitError(len(given), MAX_WISHES)
+    check_n_wishes(len(given))
     wishes = [Wish.parse(text) for text in given]
     if form.is_open or not (wishes or form.feed):
         return RedirectResponse(f"{form.page}&note=open#questions", 303)

@@ -7,7 +7,7 @@ from teaser.app.http import catalogue_of, uses_store
 from teaser.app.pages.cards import feature_rows, plain_card, tag_row
 from teaser.app.pages.render import page_context_of, render_part, visitor_of
 from teaser.app.search import find_names
-from teaser.errors import UnknownFeatureError
+from teaser.errors import UnknownNameError
 from teaser.profile import POPULARITY
 
 router = APIRouter()
@@ -63,8 +63,7 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
         page=number,
         n_pages=n_pages,
         rows=[
-            tag_row(tag, context.personal.affinity(tag), context.personal, texts)
-            for tag in found.tags(first, first + PAGE_SIZE)
+            tag_row(tag, context.personal, texts) for tag in found.tags(first, first + PAGE_SIZE)
         ],
         cards=[plain_card(context.catalogue, item_id, texts) for item_id in item_ids],
         seen=set(context.personal.viewed),
@@ -74,19 +73,16 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
 
 @router.get("/tags")
 @uses_store
-def tags(request: Request, feature: str, q: str = "", rest: str = "") -> Response:
-    """Show the tags of a feature, or those whose names contain the words.
-
-    `rest` leaves out those that the profile panel shows already, unless words are searched for.
-    """
+def tags(request: Request, feature: str, q: str = "") -> Response:
+    """Show the tags of a feature, or those whose names contain the words."""
     context = page_context_of(request)
     texts = context.texts
     if feature not in (*context.catalogue.features, POPULARITY.feature):
-        raise UnknownFeatureError(feature)
+        raise UnknownNameError("feature", feature)
     words = q[:MAX_QUERY].casefold().split()
     rows = [
         row
-        for row in feature_rows(context.personal, feature, texts, rest=bool(rest and not words))
+        for row in feature_rows(context.personal, feature, texts)
         if all(word in f"{row.label} {row.tag.value}".casefold() for word in words)
     ]
     return context.render(

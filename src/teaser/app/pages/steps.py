@@ -344,7 +344,7 @@ def _digits(row: AnyRow, weight: float | None, contribution: float, tags_weight:
 def _row(step: Step, pair: tuple[ItemId, ItemId], personal: PersonalModel, texts: Texts) -> AnyRow:
     """Return what a step is about; `pair` are the items of the first and the second score."""
     if step.kind == "general":
-        return tag_row(GENERAL, personal.profile.general, personal, texts)
+        return tag_row(GENERAL, personal, texts)
     if step.kind == "tag":
         tag = step.tags[0]
         affinity = personal.affinity(tag) if step.affinity is None else step.affinity

@@ -1,9 +1,7 @@
-"""Shared parts of the readers: folders, the registry, and proposals for unknown folders."""
+"""Shared parts of the readers of public data sets: folders, files, the registry."""
 
 import inspect
 import logging
-import re
-import shlex
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +10,6 @@ from typing import Any, ParamSpec
 
 import polars as pl
 
-from teaser.data.columns import names_ids
 from teaser.data.reading import (
     MAX_BAD_SHARE,
     is_packed,
@@ -31,10 +28,6 @@ _LONGEST = 2**26
 MIN_ITEMS = 3
 POPULAR = "it measures popularity, which the model learns by itself"
 P = ParamSpec("P")
-# The most files whose first lines are read, and the longest first line that may be a header.
-_MOST_FILES = 50
-_LONGEST_HEADER = 10_000
-_BETWEEN = re.compile(r"\t|::|[,;|]")
 
 
 @dataclass(frozen=True)
@@ -278,10 +271,14 @@ def detect(folder: str | Path) -> str:
         return fitting[0]
     looked = "; ".join(f"{name}: {each.layout}" for name, each in READERS.items())
     fits = f"fits {' and '.join(fitting)}" if fitting else "fits no reader"
-    advice = "Name the reader: --source NAME." if fitting else propose_tables(found.path)
+    advice = (
+        "Name the reader: --source NAME."
+        if fitting
+        else "Name your own tables: teaser prepare INTERACTIONS ITEMS --out DATA."
+    )
     raise TableError(
         f"{found.path} {fits}. Looked for {looked} (all also .gz). Found: {found.listing()}. "
-        f"{advice}".rstrip()
+        f"{advice}"
     )
 
 
@@ -305,46 +302,3 @@ def make_rules(
         else:
             kept.append(rule)
     return Rules(tuple(kept), roles, {c: why for c, why in reasons.items() if c in items.columns})
-
-
-def propose_tables(folder: Path) -> str:
-    """Return a sentence that proposes tables to prepare; empty where there is no file.
-
-    A table whose first line names users and items has interactions; one that names items alone
-    describes these.
-    """
-    files = sorted(path for path in folder.iterdir() if path.is_file())
-    if not files:
-        return ""
-    named = {path: set(_kinds(_header(path))) for path in files[:_MOST_FILES]}
-    interactions = [path for path, kinds in named.items() if kinds == {"users", "items"}]
-    items = [path for path, kinds in named.items() if kinds == {"items"}]
-    if not interactions:
-        return f"Name two tables: {_command([folder / 'INTERACTIONS', folder / 'ITEMS'])}."
-    proposed = _command([interactions[0], *items[:1]])
-    number = "two tables" if items else "the table of interactions"
-    others = ", ".join(path.name for path in interactions[1:])
-    more = f" There are interactions in {others} too." if others else ""
-    return f"Name {number}: {proposed}.{more}"
-
-
-def _command(paths: Sequence[Path]) -> str:
-    return f"teaser prepare {' '.join(shlex.quote(str(path)) for path in paths)} --out DATA"
-
-
-def _kinds(columns: Sequence[str]) -> Iterator[str]:
-    yield from (kind for kind in ("users", "items") if names_ids(columns, kind))
-
-
-def _header(path: Path) -> list[str]:
-    """Return the names of the columns of a file; none where it cannot be read."""
-    try:
-        if path.suffix == ".parquet":
-            return list(pl.read_parquet_schema(path))
-        first = next(iter(read_lines(path)), b"")
-    except (TableError, pl.exceptions.PolarsError, OSError):
-        return []
-    if len(first) > _LONGEST_HEADER:
-        return []
-    text = first.decode("utf-8-sig", errors="replace").strip()
-    return [name.strip().strip('"') for name in _BETWEEN.split(text)]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from teaser.errors import MissingPackageError
@@ -14,7 +15,6 @@ from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference, Summary
 from teaser.evaluate.report.tables import (
     METRICS,
     ReportedStudy,
-    format_parameter,
     format_percent,
     format_presses,
     format_signed,
@@ -25,10 +25,8 @@ from teaser.evaluate.study.results import (
     TARGET,
     DialResults,
     DialSetting,
-    GridTrial,
     ModelResult,
     Scenario,
-    find_value,
 )
 
 if TYPE_CHECKING:
@@ -72,35 +70,7 @@ _LINES: Mapping[str, tuple[int, Any]] = {
     "WMF": (6, (0, (7, 2))),
     "Popularity": (7, ":"),
 }
-
-_STYLE: Any = {
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "axes.edgecolor": LINE,
-    "axes.labelcolor": SOFT,
-    "axes.titlecolor": INK,
-    "axes.facecolor": "none",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": LINE,
-    "grid.linewidth": 0.6,
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "text.color": INK,
-    "xtick.color": LINE,
-    "xtick.labelcolor": SOFT,
-    "ytick.color": LINE,
-    "ytick.labelcolor": SOFT,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "lines.linewidth": 1.8,
-}
+_STYLE = Path(__file__).with_name("report.mplstyle")
 # Half of a 95 % interval, in standard errors.
 _INTERVAL = 1.96
 _TITLE = METRIC_TITLES[TARGET]
@@ -132,10 +102,8 @@ class Picture:
 
 def draw_pictures(study: ReportedStudy) -> list[Picture]:
     """Return the pictures for which the study has figures."""
-    draw = (draw_accuracy, draw_parts, draw_gain, draw_tail, draw_by_tags, draw_surface)
-    drawn = [each(study) for each in draw]
+    drawn = [draw_accuracy(study), draw_parts(study), draw_gain(study)]
     drawn.append(None if study.dial is None else draw_dial(study.dial))
-    drawn.append(draw_convergence(study))
     return [each for each in drawn if each is not None]
 
 
@@ -154,7 +122,7 @@ def new_figure(name: str, height: float) -> Iterator["Figure"]:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingPackageError("A report", "matplotlib", extra="evaluate") from error
-    with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
+    with mpl.rc_context({"svg.hashsalt": name}, fname=_STYLE):
         yield Figure(figsize=(5.0, height), layout="constrained")
 
 
@@ -328,177 +296,6 @@ def _scale_marks(scales: Sequence[str]) -> list[Any]:
     ]  # fmt: skip
 
 
-def draw_tail(study: ReportedStudy) -> Picture | None:
-    """Draw which share of recommendations goes to the most popular items."""
-    results = study.results
-    # The first model of a kind and the one recommended; others look alike.
-    models = [
-        m
-        for m in study.models
-        if m.popularity_curve and (m is results.first(m.kind) or m is results.recommended)
-    ]
-    if not models:
-        return None
-    name = f"{study.key}-tail"
-    with new_figure(name, 3.9) as figure:
-        axes = figure.subplots()
-        lines = []
-        end = 0.0
-        for model in models:
-            curve = model.popularity_curve
-            shares = [100 * place / (len(curve) - 1) for place in range(len(curve))]
-            full = (x for x, y in zip(shares, curve, strict=True) if y >= 0.995 or y == curve[-1])
-            end = max(end, next(full))
-            colour, dash = _line_style(model.kind)
-            lines += axes.plot(
-                shares, [100 * y for y in curve], color=colour, linestyle=dash,
-                label=study.labels[model.name],
-                linewidth=3.2 if model is results.recommended else None,
-            )  # fmt: skip
-        lines += axes.plot([0, end], [0, end], color=SOFT, linewidth=0.9, label="all items equally")
-        axes.set(xlim=(0, end), ylim=(0, 102))
-        axes.set_xlabel("most popular items, % of all items")
-        axes.set_ylabel("% of recommendations")
-        _simplify(axes)
-        _legend_below(figure, lines, columns=3)
-        tenths = "; ".join(
-            f"{study.labels[m.name]} {100 * c[round(0.1 * (len(c) - 1))]:.0f} %"
-            for m in models
-            if (c := m.popularity_curve)
-        )
-        return finish(
-            figure,
-            name=name,
-            title="The long tail",
-            caption="Share of all recommendations (the first 20 of each user) that the most "
-            "popular items take. The nearer to the thin line, the more items are shown.",
-            alt="Share of recommendations that go to the most popular tenth of the items: "
-            f"{tenths}.",
-        )
-
-
-def draw_by_tags(study: ReportedStudy) -> Picture | None:
-    """Draw accuracy against the number of tags, for the first Teaser."""
-    model, results = study.results.first("Teaser"), study.results
-    whole = None if model is None else model.value(TARGET)
-    points = [(cut.n_tags, v) for cut in results.by_tags if (v := find_value(cut.metrics, TARGET))]
-    if model is None or whole is None or not points:
-        return None
-    points = sorted([*points, (results.data.tags, whole)], key=lambda point: point[0])
-    places, label = [n for n, _ in points], study.labels[model.name]
-    name, colour = f"{study.key}-tags", _line_style(model.kind)[0]
-    with new_figure(name, 3.2) as figure:
-        axes = figure.subplots()
-        means = [found.mean for _, found in points]
-        lines = axes.plot(places, means, color=colour, marker="o", label=label)
-        for n, found in points:
-            axes.errorbar(n, found.mean, yerr=_half_interval(found), color=colour, elinewidth=1.2)
-        ease = results.first("EASE")
-        if ease is not None and (reached := ease.value(TARGET)) is not None:
-            line, dash = _line_style(ease.kind)
-            lines.append(
-                axes.axhline(reached.mean, color=line, linestyle=dash, linewidth=1.2,
-                    label=f"{study.labels[ease.name]}, which uses no tags")
-            )  # fmt: skip
-        _legend_below(figure, lines, columns=2)
-        axes.set_xscale("log")
-        ticks: list[int] = []
-        for place in sorted(set(places), reverse=True):
-            if not ticks or place < ticks[-1] / 1.35:
-                ticks.append(place)
-        axes.set_xticks(ticks, [f"{place:,}" for place in ticks])
-        axes.minorticks_off()
-        axes.set_xlabel("number of tags")
-        axes.set_ylabel(_TITLE)
-        _simplify(axes)
-        values = ", ".join(f"{found.mean:.3f} with {n:,} tags" for n, found in points)
-        return finish(
-            figure,
-            name=name,
-            title="Accuracy against the number of tags",
-            caption=f"{label} fitted again with only the tags that enough items carry, at the "
-            "parameters chosen for all tags; 95 % intervals.",
-            alt=f"{_TITLE} of {label}: {values}.",
-        )
-
-
-def draw_surface(study: ReportedStudy) -> Picture | None:
-    """Draw the trials of the first Teaser: a heat map of two parameters, or a line of one."""
-    model = study.results.first("Teaser")
-    trials = [t for t in model.trials if not math.isnan(t.value)] if model else []
-    names = trials[0].parameters if trials else {}
-    varied = [name for name in names if len({str(t.parameters.get(name)) for t in trials}) > 1]
-    if model is None or not varied:
-        return None
-    metric = METRIC_TITLES.get(study.results.search.metric, study.results.search.metric)
-    across, up = (varied[0], None) if len(varied) == 1 else (varied[1], varied[0])
-    columns, rows = _values(trials, across), _values(trials, up)
-    best: dict[tuple[Any, Any], float] = {}
-    for trial in trials:
-        key = (None if up is None else trial.parameters[up], trial.parameters[across])
-        best[key] = max(trial.value, best.get(key, trial.value))
-    name = f"{study.key}-surface"
-    with new_figure(name, 3.0 if up is None else 1.3 + 0.42 * len(rows)) as figure:
-        axes = figure.subplots()
-        if up is None:
-            values = [best[None, x] for x in columns]
-            axes.plot(range(len(values)), values, color=SERIES[0], marker="o", markersize=4)
-            top = max(range(len(values)), key=lambda place: values[place])
-            axes.plot(top, values[top], marker="s", markersize=11, markerfacecolor="none",
-                markeredgecolor=INK, linestyle="none")  # fmt: skip
-            axes.set_ylabel(f"validation {metric}")
-        else:
-            _draw_cells(axes, best, rows, columns)
-            axes.set_yticks(range(len(rows)), [format_parameter(y) for y in rows])
-            axes.set_ylabel(up)
-        axes.set_xticks(range(len(columns)), [format_parameter(x) for x in columns])
-        axes.set_xlabel(across)
-        _simplify(axes, grid="y" if up is None else None)
-        first = max(trials, key=lambda trial: trial.value)
-        chosen = ", ".join(f"{n} = {format_parameter(first.parameters[n])}" for n in varied)
-        more = f" Of {', '.join(varied[2:])} the best value is shown." if len(varied) > 2 else ""
-        return finish(
-            figure,
-            name=name,
-            title=f"The grid search for {study.labels[model.name]}",
-            caption=f"{metric} on the validation users by cell; the chosen one is framed.{more}",
-            alt=f"{len(trials)} cells from {min(t.value for t in trials):.3f} to "
-            f"{first.value:.3f}; the best is {chosen}.",
-        )
-
-
-def _values(trials: Sequence[GridTrial], name: str | None) -> list[Any]:
-    if name is None:
-        return [None]
-    found = {trial.parameters[name] for trial in trials}
-    return sorted(found, key=lambda value: (isinstance(value, str), value))
-
-
-def _draw_cells(
-    axes: "Axes",
-    best: Mapping[tuple[Any, Any], float],
-    rows: Sequence[Any],
-    columns: Sequence[Any],
-) -> None:
-    from matplotlib import colormaps
-    from matplotlib.patches import Rectangle
-
-    low, high = min(best.values()), max(best.values())
-    places = {(y, x): (j, i) for i, y in enumerate(rows) for j, x in enumerate(columns)}
-    for key, value in best.items():
-        j, i = places[key]
-        colour = colormaps["cividis"]((value - low) / (high - low) if high > low else 1.0)
-        axes.add_patch(Rectangle((j - 0.48, i - 0.48), 0.96, 0.96, color=colour, linewidth=0))
-        brightness = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
-        text = "#ffffff" if brightness < 0.4 else "#000000"
-        axes.text(j, i, f"{value:.4f}", ha="center", va="center", color=text)
-    j, i = places[max(best, key=lambda key: best[key])]
-    axes.add_patch(Rectangle((j - 0.48, i - 0.48), 0.96, 0.96, fill=False, edgecolor=INK, lw=2.2))
-    axes.set(xlim=(-0.55, len(columns) - 0.45), ylim=(-0.55, len(rows) - 0.45))
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-
-
 # The marks and names of the kinds of settings of a dial.
 _SETTINGS = {
     "EASE": (1, "s", "EASE"),
@@ -570,47 +367,6 @@ def frontier(settings: Sequence[DialSetting]) -> list[DialSetting]:
         if not out or setting.value > out[-1].value:
             out.append(setting)
     return out[::-1]
-
-
-def draw_convergence(study: ReportedStudy) -> Picture | None:
-    """Draw the residual of each solver by iteration and by second."""
-    names = {"cg": "conjugate gradients", "admm": "the paper's ADMM"}
-    runs = {names.get(r.solver, r.solver): r for r in study.results.convergence if r.residuals}
-    if not runs:
-        return None
-    name = f"{study.key}-convergence"
-    with new_figure(name, 2.9) as figure:
-        left, right = figure.subplots(1, 2, sharey=True)
-        lines = []
-        for place, (label, run) in enumerate(runs.items()):
-            dash = ("-", "--", "-.", ":")[place % 4]
-            look = {"color": SERIES[place], "linestyle": dash, "marker": "o", "markersize": 3}
-            count = range(1, len(run.residuals) + 1)
-            lines += left.plot(count, run.residuals, label=label, **look)
-            right.plot(run.seconds, run.residuals, **look)
-        left.set_yscale("log")
-        left.set_xlabel("iteration")
-        right.set_xlabel("seconds")
-        left.set_ylabel("relative residual")
-        for axes in (left, right):
-            axes.set_xlim(left=0)
-            axes.locator_params(axis="x", nbins=5, integer=axes is left)
-            axes.minorticks_off()
-            _simplify(axes)
-        _legend_below(figure, lines, columns=2)
-        ends = "; ".join(
-            f"{label} reaches {run.residuals[-1]:.1g} after {len(run.residuals)} iterations and "
-            f"{run.seconds[-1]:.2g} seconds"
-            for label, run in runs.items()
-        )
-        return finish(
-            figure,
-            name=name,
-            title="Convergence",
-            caption="Residual of the equation while the chosen TEASER is fitted, relative to its "
-            "right-hand side. Seconds count from the start of the fit, preparation included.",
-            alt=f"Convergence: {ends}.",
-        )
 
 
 def _simplify(axes: "Axes", *, grid: Literal["both", "x", "y"] | None = "both") -> None:

@@ -29,6 +29,7 @@ from teaser.evaluate.study.results import (
     ModelResult,
     Scenario,
     SplitSummary,
+    default_step,
     write_text,
 )
 from teaser.profile import DEFAULT_STEERING
@@ -39,8 +40,8 @@ TITLES = {
     "advantage": "The recommended model against the others",
     "parts": "Where scores come from",
     "feedback": "Simulated feedback",
+    "truth": "Whether what is said of people is true",
     "dial": "The dial between tags and viewed items",
-    "steering": "Scales and steps",
     "beyond": "Beyond accuracy",
 }
 _FIRST = tuple(TITLES)[:4]
@@ -158,7 +159,7 @@ def _facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
             f"parameters, {split.test_users:,} to test on",
         ),
         ("held out", _held_out(split)),
-        ("grid search", f"{search.sampler}, by {METRIC_TITLES.get(search.metric, search.metric)}"),
+        ("grid search", f"by {METRIC_TITLES.get(search.metric, search.metric)}"),
         ("seed", str(split.seed)),
         (
             "cost",
@@ -182,20 +183,16 @@ def _held_out(split: SplitSummary) -> str:
 
 def headlines(study: ReportedStudy) -> list[str]:
     """Return the sentences for the top of a report."""
-    teaser, ease, product, wmfs = map(study.results.first, ("Teaser", "EASE", "Product", "WMFS"))
+    teaser, ease = study.results.first("Teaser"), study.results.first("EASE")
     best = study.results.recommended
     sentences = [
         _compared(study, teaser, ease),
         _compared(study, best, ease),
-        _compared(study, _tags_alone(study), ease),
-        _compared(study, product, ease),
-        _compared(study, teaser, wmfs),
         _most_accurate(study),
         _parts(study, best or teaser),
         _dial(study),
         _feedback(study, teaser),
         _feedback(study, best),
-        _lists(study, best or teaser, ease),
     ]
     return [sentence for sentence in sentences if sentence]
 
@@ -223,17 +220,6 @@ def _verdict(gap: PairedDifference | None) -> str:
     if not gap.is_clear:
         return f"the difference ({interval}) may be chance"
     return f"the {'gain' if gap.mean > 0 else 'loss'} ({interval}) is more than chance"
-
-
-def _tags_alone(study: ReportedStudy) -> ModelResult | None:
-    """Return the most accurate model with discovered tags and without viewed items."""
-    found = [
-        (value.mean, model)
-        for model in study.models
-        if model.discovered and not model.parts and not model.shares.get("viewed")
-        if (value := model.value(TARGET)) is not None
-    ]
-    return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def _parts(study: ReportedStudy, model: ModelResult | None) -> str:
@@ -290,7 +276,7 @@ def _feedback(study: ReportedStudy, model: ModelResult | None) -> str:
         return ""
 
     def change(n_tags: int, scale: str, among: str) -> str:
-        scenario = Scenario(n_tags, PAPER_STRENGTH, scale, DEFAULT_STEERING.step, among)
+        scenario = Scenario(n_tags, PAPER_STRENGTH, scale, default_step(scale), among)
         found = study.results.simulation(model.name, scenario)
         return _percent(found.improvement()) if found else ""
 
@@ -318,21 +304,3 @@ def _percent(change: PairedDifference | None) -> str:
     interval = f"{format_signed(change.low)} to {format_signed(change.high)}"
     doubt = "" if change.is_clear else ", which may be chance"
     return f"{format_signed(change.mean)} % ({interval}{doubt})"
-
-
-def _lists(study: ReportedStudy, *models: ModelResult | None) -> str:
-    """Return how many of the items the lists of TEASER reach, beside those of EASE."""
-    found = [(m, m.value("coverage@20"), m.value("long_tail@20")) for m in models if m]
-    shares = [
-        (study.labels[model.name], f"{100 * reach.mean:.0f} %", f"{100 * tail.mean:.0f} %")
-        for model, reach, tail in found
-        if reach and tail
-    ]
-    if len(shares) < 2:
-        return ""
-    (name, reach, tail), (other, other_reach, other_tail) = shares
-    return (
-        f"The first 20 recommendations of all users together reach {reach} of the items "
-        f"with {name} and {other_reach} with {other}; {tail} and {other_tail} of them are "
-        "from the long tail."
-    )

@@ -18,17 +18,14 @@ from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.data import DataSummary
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
-    GROUPS_SUFFIX,
     TARGET,
     DialResults,
     DialSetting,
     ModelResult,
     Scenario,
-    ShownGroup,
     SimulationResult,
     StudyResults,
     find_value,
-    read_groups,
     read_results,
 )
 from teaser.explain import PARTS
@@ -134,14 +131,13 @@ PAPER_COLUMNS: Mapping[str, PaperColumn] = {
 
 @dataclass(frozen=True, eq=False)
 class ReportedStudy:
-    """The results of a study, those of its dial if there are any, and some discovered groups.
+    """The results of a study, and those of its dial if there are any.
 
     Models are named and ordered as in the paper.
     """
 
     results: StudyResults = field(repr=False)
     dial: DialResults | None = field(default=None, repr=False)
-    groups: tuple[ShownGroup, ...] = field(default=(), repr=False)
 
     @property
     def key(self) -> str:
@@ -221,11 +217,10 @@ def read_studies(sources: Sequence[ResultsLike]) -> list[ReportedStudy]:
     ----------
     sources
         JSON files of studies and of dials in any order, folders of them, or results. The dial
-        and the groups that lie beside a study's file are read with it.
+        that lies beside a study's file is read with it.
     """
     studies: list[StudyResults] = []
     dials: dict[str, DialResults] = {}
-    groups: dict[str, tuple[ShownGroup, ...]] = {}
     for source in _files(sources):
         found = read_results(source) if isinstance(source, str | Path) else source
         if isinstance(found, DialResults):
@@ -233,7 +228,6 @@ def read_studies(sources: Sequence[ResultsLike]) -> list[ReportedStudy]:
             continue
         studies.append(found)
         if isinstance(source, str | Path):
-            groups[found.key] = read_groups(Path(source).with_suffix(GROUPS_SUFFIX))
             beside = Path(source).with_suffix(DIAL_SUFFIX)
             dial = read_results(beside) if beside.exists() else None
             if isinstance(dial, DialResults):
@@ -250,7 +244,7 @@ def read_studies(sources: Sequence[ResultsLike]) -> list[ReportedStudy]:
             )
     if not studies:
         raise ParameterError("A report needs the results of at least one study.")
-    return [ReportedStudy(s, dials.get(s.key), groups.get(s.key, ())) for s in studies]
+    return [ReportedStudy(s, dials.get(s.key)) for s in studies]
 
 
 def _files(sources: Sequence[ResultsLike]) -> list[ResultsLike]:
@@ -341,9 +335,9 @@ def make_tables(studies: Sequence[ReportedStudy]) -> list[Table]:
         accuracy_table(studies),
         advantage_table(studies),
         parts_table(studies),
+        truth_table(studies),
         dial_table(studies),
         feedback_table(studies),
-        steering_table(studies),
         beyond_table(studies),
     )
     return [table for table in made if table is not None and table.frame.width > 1]
@@ -420,6 +414,51 @@ def parts_table(studies: Sequence[ReportedStudy]) -> Table | None:
     )  # fmt: skip
 
 
+def truth_table(studies: Sequence[ReportedStudy]) -> Table | None:
+    """Return whether what is said of test users is true; None where no study has measured it."""
+    rows: list[Row] = []
+    for study in studies:
+        found = [model for model in study.models if model.truth is not None]
+        if found:
+            rows.append([study.title])
+            rows += [[study.labels[model.name], *_truth_cells(model)] for model in found]
+    return None if not rows else Table.build(
+        "truth",
+        "What is said of test users, and what presses do. Known, guessed, away: how often people "
+        "of whom a tag was said chose such items afterwards, over the average person's rate; the "
+        "naive profile says as many tags, by their rates in the history. Agree: what is known that "
+        "agrees with the own history. With reason, against: entries of the first 20 that have a "
+        "reason about the person, and tags in these against the leaning. +1, +3: people whose "
+        "first 20 change by presses. +5: entries with the tag, before and after.",
+        [("", column) for column in _TRUTH_COLUMNS],
+        rows,
+    )  # fmt: skip
+
+
+_TRUTH_COLUMNS = (
+    *("said", "known", "naive", "guessed", "away", "naive away", "agree, %"),
+    *("with reason, %", "against, %", "+1, %", "+3, %", "+5"),
+)
+
+
+def _truth_cells(model: ModelResult) -> Row:
+    told = model.truth
+    if told is None:
+        return [NONE] * len(_TRUTH_COLUMNS)
+    ratios = (told.known, told.naive_known, told.guessed, told.away, told.naive_away)
+    press = told.plus
+    shares = (
+        *(told.agreement, told.with_reason, told.against_leaning),
+        *((None, None) if press is None else (press.changed_by_one, press.changed_by_three)),
+    )
+    return [
+        f"{told.n_said:.1f}",
+        *(NONE if ratio is None else f"{ratio:.2f}" for ratio in ratios),
+        *(NONE if share is None else f"{100 * share:.0f}" for share in shares),
+        NONE if press is None else f"{press.carried:.1f} to {press.carried_after_five:.1f}",
+    ]
+
+
 def dial_table(studies: Sequence[ReportedStudy]) -> Table | None:
     """Return the best setting of each kind, and those with most from tags; None without a dial."""
     rows: list[Row] = []
@@ -488,34 +527,6 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
         [(study.title, column) for study in studies for column in columns],
         rows,
         [*_feedback_notes(studies), *_paper_notes(studies, reasons=False)],
-    )
-
-
-def steering_table(studies: Sequence[ReportedStudy]) -> Table | None:
-    """Return the change of nDCG@100 by every scale and step; None if only one was run."""
-    found = {(s.scale, s.step) for study in studies for s in study.results.scenarios}
-    steerings = sorted(found, key=lambda each: (each[0] != DEFAULT_STEERING.scale, *each))
-    if len(steerings) < 2:
-        return None
-    rows: list[Row] = []
-    for study in studies:
-        presses = ((s.n_tags, s.strength, s.among) for s in study.results.scenarios)
-        for n_tags, strength, among in dict.fromkeys(presses):
-            scenarios = [Scenario(n_tags, strength, *each, among) for each in steerings]
-            block = []
-            for model in study.models:
-                results = [study.results.simulation(model.name, each) for each in scenarios]
-                if sum(each is not None for each in results) > 1:
-                    cells = bold_best([_change_cell(each) for each in results])
-                    block.append([study.labels[model.name], *cells])
-            if block:
-                rows += [[f"{study.title}, {format_presses(n_tags, strength, among)}"], *block]
-    return Table.build(
-        "steering",
-        "Relative change of nDCG@100 in percent by scale and step of a press, with 95 % "
-        "intervals. Best of each row in bold.",
-        [("scale and step", f"{scale}, {step:g}") for scale, step in steerings],
-        rows,
     )
 
 
@@ -732,7 +743,7 @@ def _paper_order(s: Scenario) -> tuple[Any, ...]:
 def _heading(scenario: Scenario) -> str:
     scales = {PAPER_SCALE: ", on the paper's scale", DEFAULT_STEERING.scale: ""}
     scale = scales.get(scenario.scale, f", scale {scenario.scale}")
-    step = "" if scenario.step == DEFAULT_STEERING.step else f", step {scenario.step:g}"
+    step = "" if scenario.has_default_step else f", step {scenario.step_text}"
     return format_presses(scenario.n_tags, scenario.strength, scenario.among) + scale + step
 
 

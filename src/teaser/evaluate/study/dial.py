@@ -1,6 +1,5 @@
 """The dial between tags and viewed items: accuracy against the share of scores from tags."""
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -22,7 +21,13 @@ from teaser.evaluate.study.results import (
     tag_share,
 )
 from teaser.evaluate.study.run import SHOWN, Progress, StudyRun, list_shares, output_name
-from teaser.evaluate.study.search import cells, check_models, fingerprint
+from teaser.evaluate.study.search import (
+    add_trial,
+    cells,
+    check_models,
+    fingerprint,
+    read_trials,
+)
 from teaser.model.shared_fit import SharedFits, make_model
 
 Callback = Callable[[int, int, str], None]
@@ -65,36 +70,18 @@ def measure_dial(
     """
     settings: list[DialSetting] = []
     planned = [*_compared(compared), *_settings(grid, fixed or {})]
-    known = _read_settings(storage)
+    known = {key: DialSetting(**entry) for key, entry in read_trials(storage).items()}
     for setting in planned:
         name, kind, further, parameters = setting
-        plan = ModelPlan(name, kind, {**further, **parameters})
-        key = fingerprint(plan, fits.training, fold, metric)
+        key = fingerprint(kind, {**further, **parameters}, fits.training, fold, metric)
         if key not in known:
             if callback is not None:
                 text = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
                 callback(len(settings), len(planned), f"{name} {text}")
             known[key] = _measure(setting, fits, fold, metric)
-            if storage is not None:
-                with storage.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"key": key, **asdict(known[key])}) + "\n")
+            add_trial(storage, key, asdict(known[key]))
         settings.append(known[key])
     return settings
-
-
-def _read_settings(path: Path | None) -> dict[str, DialSetting]:
-    """Return the settings that an earlier run measured; a line that was cut off is left out."""
-    found: dict[str, DialSetting] = {}
-    if path is None or not path.exists():
-        return found
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            entry = json.loads(line)
-            key = entry.pop("key")
-            found[key] = DialSetting(**entry)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            continue
-    return found
 
 
 def _measure(setting: Setting, fits: SharedFits, fold: Fold, metric: str) -> DialSetting:

@@ -116,11 +116,9 @@ class SplitPlan(_Strict):
 
 @dataclass(frozen=True)
 class SearchPlan(_Strict):
-    """What the grid search maximises, and whether it runs all cells or a sample."""
+    """What the grid search maximises on the validation users."""
 
     metric: str = "ndcg@100"
-    sampler: Literal["grid", "random", "tpe"] = "grid"
-    trials: int = 0
 
 
 @dataclass(frozen=True)
@@ -143,13 +141,14 @@ class SimulationPlan(_Strict):
     """Simulated feedback: all combinations of the lists.
 
     `models` names the models that get it, all interactive ones where it is empty. Presses `among`
-    discovered tags are left out for a model that has none.
+    discovered tags are left out for a model that has none. Without `steps`, the step of a press
+    is that of the scale; see `Steering`.
     """
 
     tags: tuple[int, ...] = (1, 2)
     strengths: tuple[int, ...] = (3,)
     scales: tuple[Literal["robust", "paper"], ...] = ("robust", "paper")
-    steps: tuple[float, ...] = (0.2,)
+    steps: tuple[float, ...] = ()
     among: tuple[Literal["all", "declared", "discovered"], ...] = ("all",)
     models: tuple[str, ...] = ()
     draws: int = 3
@@ -204,10 +203,6 @@ class Study(_Strict):
         The column of the paper's tables to show beside ours, if there is one.
     note
         How comparable the figures are with the paper's.
-    tag_cuts
-        Further fits of the first Teaser with only the tags of at least so many items.
-    solvers
-        Solvers whose convergence is shown, with the parameters chosen for the first Teaser.
     folder
         The folder of the study's file; other files of the study are beside it.
     """
@@ -222,8 +217,6 @@ class Study(_Strict):
     dial: DialPlan = DialPlan()
     paper: str | None = None
     note: str = ""
-    tag_cuts: tuple[int, ...] = ()
-    solvers: tuple[str, ...] = ("cg",)
     quick: QuickPlan = QuickPlan()
     folder: str = "."
 
@@ -250,11 +243,6 @@ class Study(_Strict):
         named = [plan for plan in self.models if plan.name == self.dial.model]
         return next(iter(named or [p for p in self.models[::-1] if p.kind == "Teaser"]), None)
 
-    @property
-    def first_teaser(self) -> ModelPlan | None:
-        """The first model of kind Teaser."""
-        return next((plan for plan in self.models if plan.kind == "Teaser"), None)
-
     def smaller(self) -> "Study":
         """Return the quick version: fewer users, cells and draws, as its [quick] table says."""
         sizes = {name: getattr(self.quick, name) for name in ("validation", "test", "training")}
@@ -264,8 +252,6 @@ class Study(_Strict):
             models=tuple(replace(m, grid=_thinned(m.grid, self.quick.cells)) for m in self.models),
             simulate=tuple(replace(plan, draws=self.quick.draws) for plan in self.simulate),
             dial=self.dial.smaller(),
-            tag_cuts=(),
-            solvers=self.solvers[:1],
         )
 
 

@@ -82,7 +82,7 @@ def propose_study(dataset: Dataset, prepared: Path, folder: Path, *, kind: str =
     blocks = [
         "# Written by teaser evaluate. Edit it and run it again: teaser evaluate THIS.toml\n"
         "# experiments/README.md in the source of TEASER describes every entry.",
-        f"title = {_value(prepared.resolve().name)}\nsolvers = []",
+        f"title = {_value(prepared.resolve().name)}",
         _table("data", {"prepared": where}),
         _remark(split) + _table("split", split),
         *_models(dataset),
@@ -210,12 +210,12 @@ def _without_tags(dataset: Dataset) -> Iterator[str]:
         )
     elif dataset.n_items > FEW_EASE_ITEMS:
         yield "# One penalty: each fit inverts a large array.\n" + _model(
-            "EASE", "EASE", {"l2_weights": _rounded(l2)}
+            "EASE", "EASE", {"l2": _rounded(l2)}
         )
     else:
-        yield _model("EASE", "EASE", grid={"l2_weights": near})
+        yield _model("EASE", "EASE", grid={"l2": near})
     weights = {"weights": {"user_power": 0.25}, "neighbours": 100}
-    yield _model("EASE on neighbours", "NeighbourEASE", weights, {"l2_weights": near})
+    yield _model("EASE on neighbours", "NeighbourEASE", weights, {"l2": near})
 
 
 def _teaser(dataset: Dataset, name: str, grid: dict[str, list[Any]]) -> tuple[str, bool]:

@@ -12,29 +12,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import polars as pl
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from teaser._version import __version__
-from teaser.artifact import read_parquet
-from teaser.data.matrix import ItemId
 from teaser.errors import DataError
 from teaser.evaluate.metrics import PairedDifference, Summary
 from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.data import DataSummary
 from teaser.evaluate.study.plan import SearchPlan, SplitPlan, describe_error
+from teaser.evaluate.truth import Truth
 from teaser.files import read_settings
-from teaser.model.base import Model
-from teaser.model.tables import ItemTable
-from teaser.profile import DEFAULT_STEERING
+from teaser.profile import DEFAULT_STEERING, PAPER_STEP
 
 TARGET = "ndcg@100"
 DIAL_SUFFIX = ".dial.json"
-GROUPS_SUFFIX = ".groups.parquet"
 RECOMMENDED = "recommended"
 
-_PACKAGES = ("numpy", "scipy", "polars", "optuna", "implicit")
-_GROUPS_DRAWN, _EXEMPLARS = 10, 5
+_PACKAGES = ("numpy", "scipy", "polars", "implicit")
 
 
 def _restore_nan(value: Any) -> Any:
@@ -97,8 +91,8 @@ class ModelResult:
         tags. Empty without tags.
     discovered
         The number of discovered tags.
-    popularity_curve
-        The share of recommendations that goes to the most popular 0, 1/40, ... 40/40 of items.
+    truth
+        Whether what it says of test users is true; None without tags.
     """
 
     name: str
@@ -112,7 +106,7 @@ class ModelResult:
     scoring_seconds: float = 0.0
     shares: Mapping[str, float] = field(default_factory=dict)
     discovered: int = 0
-    popularity_curve: tuple[float, ...] = ()
+    truth: Truth | None = None
 
     @property
     def tag_share(self) -> float | None:
@@ -136,6 +130,11 @@ class ModelDifference(PairedDifference):
     metric: str
 
 
+def default_step(scale: str) -> float | None:
+    """Return the step of a scale, None where it is each person's own."""
+    return PAPER_STEP if scale == "paper" else None
+
+
 @dataclass(frozen=True)
 class Scenario:
     """Simulated feedback: how many tags of which kind are pressed, how often, how they count."""
@@ -143,22 +142,30 @@ class Scenario:
     n_tags: int
     strength: int
     scale: str
-    step: float
+    step: float | None
     among: str = "all"
 
     @property
-    def is_default(self) -> bool:
-        """Whether scale and step are those of the application."""
-        return (self.scale, self.step) == (DEFAULT_STEERING.scale, DEFAULT_STEERING.step)
+    def has_default_step(self) -> bool:
+        """Whether the step is that of the scale: each person's own, or the paper's."""
+        return self.step == default_step(self.scale)
+
+    @property
+    def step_text(self) -> str:
+        """The step as a number, or "own" where each person has one."""
+        return "own" if self.step is None else f"{self.step:g}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationResult:
-    """One model after simulated feedback; `gain` is against the model without feedback."""
+    """One model after simulated feedback; `gain` is against the model without feedback.
+
+    A `step` of None is each person's own.
+    """
 
     model: str
     scale: str
-    step: float
+    step: float | None
     strength: int
     n_tags: int
     draws: int
@@ -185,24 +192,6 @@ class SimulationResult:
         if after is None or gain is None or after.mean <= gain.mean:
             return None
         return gain.times(100 / (after.mean - gain.mean))
-
-
-@dataclass(frozen=True)
-class TagCutResult:
-    """The first Teaser, fitted with only the tags of at least `min_items` items."""
-
-    min_items: int
-    n_tags: int
-    metrics: Summaries
-
-
-@dataclass(frozen=True)
-class Convergence:
-    """The relative residual of a solver after each iteration, and when it was reached."""
-
-    solver: str
-    seconds: tuple[float, ...]
-    residuals: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -282,8 +271,6 @@ class StudyResults(Results):
     models: Annotated[tuple[ModelResult, ...], Field(min_length=1)]
     comparisons: tuple[ModelDifference, ...]
     simulations: tuple[SimulationResult, ...]
-    by_tags: tuple[TagCutResult, ...]
-    convergence: tuple[Convergence, ...]
     seconds: float
     cpu_seconds: float = 0.0
     peak_memory: int
@@ -329,7 +316,8 @@ class StudyResults(Results):
                     s.n_tags,
                     s.scale != default.scale,
                     s.scale,
-                    abs(s.step - default.step),
+                    not s.has_default_step,
+                    s.step or 0.0,
                 ),
             )
         )
@@ -449,66 +437,6 @@ def environment() -> dict[str, Any]:
         capture_output=True, text=True, check=False, cwd=Path(__file__).parent,
     ).stdout.strip()  # fmt: skip
     return {"versions": found, "commit": commit, "machine": platform.machine()}
-
-
-@dataclass(frozen=True)
-class ShownGroup:
-    """A discovered group: its name, its size, its central items, and the tag most typical of it.
-
-    `label` is empty where no declared tag is clearly more common in the group than elsewhere;
-    `label_share` is the share of its items that carry it.
-    """
-
-    name: str
-    size: int
-    exemplars: tuple[str, ...]
-    label: str = ""
-    label_share: float = 0.0
-
-
-def draw_groups(model: Model, *, seed: int, n: int = _GROUPS_DRAWN) -> list[ShownGroup]:
-    """Return groups of a model drawn at random, with the titles of central items."""
-    groups = getattr(model, "groups_", None)
-    if not groups:
-        return []
-    drawn = np.random.default_rng(seed).choice(len(groups), min(n, len(groups)), replace=False)
-    return [
-        ShownGroup(
-            group.tag.value,
-            group.size,
-            tuple(_title(model.item_table_, e) for e in group.exemplars[:_EXEMPLARS]),
-            "" if group.label_tag is None else str(group.label_tag),
-            group.label_share,
-        )
-        for group in (groups.groups[i] for i in drawn.tolist())
-    ]
-
-
-def write_groups(models: Mapping[str, Model], path: Path, *, seed: int) -> None:
-    """Write some groups of the last model that has any, in a file beside the results.
-
-    They hold titles of items, which the licence of the data may keep from being passed on: they
-    are in none of the other files.
-    """
-    for model in reversed(list(models.values())):
-        if found := draw_groups(model, seed=seed):
-            pl.DataFrame([asdict(group) for group in found]).write_parquet(path)
-            return
-
-
-def read_groups(path: Path) -> tuple[ShownGroup, ...]:
-    """Read what `write_groups` wrote; nothing where there is no file."""
-    if not path.exists():
-        return ()
-    try:
-        rows = read_parquet(path).to_dicts()
-        return tuple(ShownGroup(**{**row, "exemplars": tuple(row["exemplars"])}) for row in rows)
-    except (pl.exceptions.PolarsError, OSError, KeyError, TypeError) as error:
-        raise DataError(f"{path} holds no discovered groups: {error}") from error
-
-
-def _title(items: ItemTable, item_id: ItemId) -> str:
-    return items.title(items.ids.index_of(item_id)) or str(item_id)
 
 
 def _plain(value: Any) -> Any:

@@ -1,13 +1,11 @@
 """A study from data to results: grid searches, one test of each model, feedback, comparisons."""
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -15,34 +13,36 @@ from teaser.data.dataset import Dataset
 from teaser.data.split import Fold, Split
 from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
 from teaser.evaluate.simulation import has_tags, simulate
-from teaser.evaluate.study.data import describe, make_split, read_data, with_common_tags
+from teaser.evaluate.study.data import describe, make_split, read_data
 from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
 from teaser.evaluate.study.results import (
-    GROUPS_SUFFIX,
-    Convergence,
     FitCost,
     ModelDifference,
     ModelResult,
     SimulationResult,
     SplitSummary,
     StudyResults,
-    TagCutResult,
     environment,
-    write_groups,
 )
-from teaser.evaluate.study.search import GridSearch, Meter, check_models, search_grid
+from teaser.evaluate.study.search import (
+    TRIALS_SUFFIX,
+    GridSearch,
+    Meter,
+    check_models,
+    search_grid,
+)
+from teaser.evaluate.truth import Truth, fold_truth
 from teaser.model.base import KINDS, Model
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
-from teaser.model.teaser import Teaser
 from teaser.profile import Steering
 
 Progress = Callable[[str, int, int, str], None]
 
 # How many items of each list count for the shares of the parts of scores.
 SHOWN = 20
-
-_CURVE_PARTS = 40
+# Users of whom what is said is measured, at most.
+TRUTH_USERS = 500
 
 
 def _no_progress(stage: str, done: int, total: int, doing: str) -> None:
@@ -91,7 +91,6 @@ class StudyRun:
             self.split.validation,
             self.study.search,
             storage=self.storage,
-            seed=self.study.split.seed,
             callback=report,
         )
         total = len(found.trials) or 1
@@ -143,8 +142,14 @@ class StudyRun:
             metrics=evaluation.summary(),
             shares=list_shares(model, self.split.test, evaluation.lists),
             discovered=len(groups) if (groups := getattr(model, "groups_", None)) else 0,
-            popularity_curve=popularity_curve(evaluation.lists[:, :20], self.split.training),
+            truth=self._truth(model),
         )
+
+    def _truth(self, model: Model) -> Truth | None:
+        """Return the truth of what a model says of test users; None if it says nothing."""
+        if not isinstance(model, TaggedModel):
+            return None
+        return fold_truth(model, self.split.test, most=TRUTH_USERS)
 
     def simulate(self, plan: SimulationPlan) -> tuple[SimulationResult, ...]:
         """Simulate feedback on the fitted interactive models that a plan is for."""
@@ -153,13 +158,15 @@ class StudyRun:
             for name, model in self.models.items()
             if isinstance(model, TaggedModel) and name in (plan.models or self.models)
         }
-        choices = product(models, plan.among, plan.scales, plan.steps, plan.strengths, plan.tags)
+        steps: tuple[float | None, ...] = plan.steps or (None,)
+        choices = product(models, plan.among, plan.scales, steps, plan.strengths, plan.tags)
         runs = [run for run in choices if has_tags(models[run[0]], run[1])]
         without_feedback: dict[tuple[str, str], Evaluation] = {}
         results = []
         for done, (name, among, scale, step, strength, n_tags) in enumerate(runs):
             self.progress("simulated feedback", done, len(runs), f"{name}, {among}, {scale}")
-            given: dict[str, Any] = {"name": name, "steering": Steering(scale=scale, step=step)}
+            steering = Steering(scale=scale, step=step)
+            given: dict[str, Any] = {"name": name, "steering": steering}
             model, fold = models[name], self.split.test
             if (name, scale) not in without_feedback:
                 without_feedback[name, scale] = evaluate(model, fold, **given)
@@ -169,7 +176,7 @@ class StudyRun:
                 SimulationResult(
                     model=name,
                     scale=scale,
-                    step=step,
+                    step=steering.fixed_step,
                     **pressed,
                     among=among,
                     seed=plan.seed,
@@ -180,35 +187,6 @@ class StudyRun:
                 )
             )
         self.progress("simulated feedback", len(runs), len(runs), "")
-        return tuple(results)
-
-    def cut_tags(self) -> tuple[TagCutResult, ...]:
-        """Fit the first Teaser again with only the tags of ever more items."""
-        plan, cuts = self.study.first_teaser, self.study.tag_cuts
-        if plan is None or not cuts:
-            return ()
-        results = []
-        for done, least in enumerate(cuts):
-            self.progress("fewer tags", done, len(cuts), f"min_items={least}")
-            training = with_common_tags(self.split.training, least)
-            model = make_model("Teaser", self.searches[plan.name].best).fit(training)
-            metrics = evaluate(model, self.split.test).summary()
-            results.append(TagCutResult(least, training.n_tags, metrics))
-        self.progress("fewer tags", len(cuts), len(cuts), "")
-        return tuple(results)
-
-    def measure_convergence(self) -> tuple[Convergence, ...]:
-        """Fit the best Teaser with each solver, and record residuals and times."""
-        plan, solvers = self.study.first_teaser, self.study.solvers
-        if plan is None or not solvers:
-            return ()
-        results = []
-        for done, solver in enumerate(solvers):
-            self.progress("convergence", done, len(solvers), solver)
-            model = make_model("Teaser", {**self.searches[plan.name].best, "solver": solver})
-            if isinstance(model, Teaser):
-                results.append(_convergence(model, self.split.training))
-        self.progress("convergence", len(solvers), len(solvers), "")
         return tuple(results)
 
 
@@ -227,8 +205,8 @@ def run_study(
     data
         The folder that holds the folders of public data sets.
     out
-        Gets NAME.json, the values of every test user as NAME.users.parquet, some discovered
-        groups as NAME.groups.parquet, and NAME.sqlite with the trials of the grid searches.
+        Gets NAME.json, the values of every test user as NAME.users.parquet, and
+        NAME.trials.jsonl with the trials of the grid searches.
     quick
         The small version of the study, under NAME-quick.
     progress
@@ -237,12 +215,12 @@ def run_study(
     name, study = output_name(study, quick=quick), study.smaller() if quick else study
     out.mkdir(parents=True, exist_ok=True)
     with Meter() as meter:
-        run = StudyRun.start(study, data=data, storage=out / f"{name}.sqlite", progress=progress)
+        run = StudyRun.start(
+            study, data=data, storage=out / f"{name}{TRIALS_SUFFIX}", progress=progress
+        )
         models = tuple(run.test(plan) for plan in study.models)
         run.fits.clear()
         simulations = tuple(found for plan in study.simulate for found in run.simulate(plan))
-        by_tags = run.cut_tags()
-        convergence = run.measure_convergence()
     results = StudyResults(
         study=study.name,
         title=study.title,
@@ -261,8 +239,6 @@ def run_study(
         models=models,
         comparisons=comparisons(run.evaluations.values()),
         simulations=simulations,
-        by_tags=by_tags,
-        convergence=convergence,
         seconds=meter.seconds,
         cpu_seconds=meter.cpu_seconds,
         peak_memory=max(meter.peak_memory, *(model.fit.peak_memory for model in models)),
@@ -270,7 +246,6 @@ def run_study(
     )
     results.write(out / f"{name}.json")
     values_frame(run.evaluations.values()).write_parquet(out / f"{name}.users.parquet")
-    write_groups(run.models, out / f"{name}{GROUPS_SUFFIX}", seed=study.split.seed)
     return results
 
 
@@ -289,7 +264,9 @@ def simulate_study(
     """
     name, study = output_name(study, quick=quick), study.smaller() if quick else study
     out.mkdir(parents=True, exist_ok=True)
-    run = StudyRun.start(study, data=data, storage=out / f"{name}.sqlite", progress=progress)
+    run = StudyRun.start(
+        study, data=data, storage=out / f"{name}{TRIALS_SUFFIX}", progress=progress
+    )
     chosen = [model for model in study.models if model.name in plan.models or not plan.models]
     parts = {part for model in chosen for part in model.parts}
     for model in study.models:
@@ -308,7 +285,8 @@ def list_shares(model: Model, fold: Fold, lists: NDArray[Any]) -> dict[str, floa
     if not isinstance(model, TaggedModel):
         return {}
     about = fold.user_features if model.user_tags_ else None
-    return model.list_shares(fold.history, lists, about=about, shown=SHOWN)
+    found = model.list_shares(fold.history, lists, about=about, shown=SHOWN)
+    return dict(found.parts)
 
 
 def output_name(study: Study, *, quick: bool) -> str:
@@ -325,30 +303,8 @@ def comparisons(evaluations: Iterable[Evaluation]) -> tuple[ModelDifference, ...
     )
 
 
-def popularity_curve(lists: NDArray[Any], training: Dataset) -> tuple[float, ...]:
-    """Return the share of recommendations that goes to the most popular 0, 1/40, ... of items."""
-    order = np.argsort(-training.item_counts, kind="stable")
-    shown = np.bincount(lists[lists >= 0], minlength=training.n_items)[order]
-    cumulative = np.concatenate([[0], np.cumsum(shown)]) / max(1, shown.sum())
-    places = np.linspace(0, training.n_items, _CURVE_PARTS + 1).round().astype(int)
-    return tuple(round(float(share), 5) for share in cumulative[places])
-
-
 def values_frame(evaluations: Iterable[Evaluation]) -> pl.DataFrame:
     """Return the values of every user, one row for a user and model."""
     return pl.concat(
         pl.DataFrame({"model": e.model, "user": list(e.users), **e.values}) for e in evaluations
     )
-
-
-def _convergence(model: Teaser, training: Dataset) -> Convergence:
-    seconds: list[float] = []
-    residuals: list[float] = []
-    start = time.perf_counter()
-
-    def record(iteration: int, residual: float) -> None:
-        seconds.append(time.perf_counter() - start)
-        residuals.append(residual)
-
-    model.fit(training, callback=record)
-    return Convergence(model.solver, tuple(seconds), tuple(residuals))

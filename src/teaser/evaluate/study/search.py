@@ -4,9 +4,9 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,9 +14,10 @@ from typing import Any, Self
 import numpy as np
 import psutil
 
+from teaser._version import __version__
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold
-from teaser.errors import MissingPackageError, ParameterError
+from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
 from teaser.evaluate.study.results import GridTrial
@@ -25,7 +26,8 @@ from teaser.model.shared_fit import SharedFits, make_model
 Cell = Mapping[str, Any]
 Callback = Callable[[int, int, Cell], None]
 
-_REPEATS = 30
+TRIALS_SUFFIX = ".trials.jsonl"
+
 # The kernel's own peak: psutil has none on Linux, and sampling would miss short ones.
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
@@ -72,7 +74,6 @@ def search_grid(
     search: SearchPlan,
     *,
     storage: Path | None = None,
-    seed: int = 0,
     callback: Callback | None = None,
 ) -> GridSearch:
     """Fit and validate the cells of a model's grid, and return the best.
@@ -82,112 +83,55 @@ def search_grid(
     fold
         The validation users.
     storage
-        A SQLite file of trials. Those of the same data, split, parameters and metric count.
+        A file of trials. Those of the same data, split, parameters and metric count.
     callback
         Gets the number of finished cells, the number of all, and the next cell.
     """
     grid = cells(plan.grid)
     if len(grid) == 1:
         return GridSearch({**plan.parameters, **grid[0]}, ())
-    total = len(grid) if search.sampler == "grid" else min(search.trials or len(grid), len(grid))
-    with _open_trials(plan, fits.training, fold, search, storage, seed) as trials:
-        resumed = len(trials.finished())
-        for cell in trials.remaining(grid, total):
-            if callback is not None:
-                callback(len(trials.finished()), total, cell)
-            with Meter() as meter:
-                model = fits.fit(make_model(plan.kind, {**plan.parameters, **cell}))
-                evaluation = evaluate(model, fold, metrics=[search.metric])
-            value = evaluation.summary()[search.metric].mean
-            trials.add(GridTrial(cell, value, meter.seconds, model.iterations_))
-        done = trials.finished()
-    best = max(done, key=lambda trial: trial.value)
-    return GridSearch({**plan.parameters, **best.parameters}, done, resumed)
+    known, trials, resumed = read_trials(storage), list[GridTrial](), 0
+    for cell in grid:
+        parameters = {**plan.parameters, **cell}
+        key = fingerprint(plan.kind, parameters, fits.training, fold, search.metric)
+        if key in known:
+            resumed += 1
+            trials.append(GridTrial(**known[key]))
+            continue
+        if callback is not None:
+            callback(len(trials), len(grid), cell)
+        with Meter() as meter:
+            model = fits.fit(make_model(plan.kind, parameters))
+            evaluation = evaluate(model, fold, metrics=[search.metric])
+        value = evaluation.summary()[search.metric].mean
+        trials.append(GridTrial(cell, value, meter.seconds, model.iterations_))
+        add_trial(storage, key, asdict(trials[-1]))
+    best = max(trials, key=lambda trial: trial.value)
+    return GridSearch({**plan.parameters, **best.parameters}, tuple(trials), resumed)
 
 
-class _Trials:
-    """The trials of one grid search, stored by Optuna."""
-
-    def __init__(self, study: Any, grid: Mapping[str, Sequence[Any]], sampler: str) -> None:
-        from optuna.distributions import CategoricalDistribution
-
-        self.study = study
-        self.sampler = sampler
-        self._asked: Any = None
-        self.space: dict[str, Any] = {
-            name: CategoricalDistribution(list(values)) for name, values in grid.items()
-        }
-
-    def finished(self) -> tuple[GridTrial, ...]:
-        """Return the finished trials, each cell once."""
-        from optuna.trial import TrialState
-
-        finished = self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        return tuple(
-            GridTrial(t.params, t.value, t.user_attrs["seconds"], t.user_attrs["iterations"])
-            for t in finished
-            if "seconds" in t.user_attrs
-        )
-
-    def remaining(self, grid: list[dict[str, Any]], total: int) -> Iterator[dict[str, Any]]:
-        """Yield the cells that are not done yet."""
-        while len(done := {_key(t.parameters): t.value for t in self.finished()}) < total:
-            if self.sampler == "grid" or not self._sample(done):
-                self.study.enqueue_trial(next(c for c in grid if _key(c) not in done))
-                self._asked = self.study.ask(self.space)
-            yield dict(self._asked.params)
-
-    def add(self, trial: GridTrial) -> None:
-        """Store the trial of the last remaining cell."""
-        self._asked.set_user_attr("seconds", trial.seconds)
-        self._asked.set_user_attr("iterations", trial.iterations)
-        self.study.tell(self._asked, trial.value)
-
-    def _sample(self, done: Mapping[str, float]) -> bool:
-        """Ask the sampler for a cell that is not done; False if it only repeats itself."""
-        for _ in range(_REPEATS):
-            self._asked = self.study.ask(self.space)
-            value = done.get(_key(self._asked.params))
-            if value is None:
-                return True
-            self.study.tell(self._asked, value)
-        return False
+def read_trials(path: Path | None) -> dict[str, dict[str, Any]]:
+    """Return the trials of an earlier run by fingerprint; a line that was cut off is left out."""
+    found: dict[str, dict[str, Any]] = {}
+    if path is None or not path.exists():
+        return found
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        with suppress(ValueError):
+            entry = json.loads(line)
+            found[entry.pop("key")] = entry
+    return found
 
 
-@contextmanager
-def _open_trials(
-    plan: ModelPlan,
-    training: Dataset,
-    fold: Fold,
-    search: SearchPlan,
-    storage: Path | None,
-    seed: int,
-) -> Iterator[_Trials]:
-    try:
-        import optuna
-    except ImportError as error:
-        raise MissingPackageError("A grid search", "Optuna", extra="evaluate") from error
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    samplers = {"tpe": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler}
-    try:
-        study = optuna.create_study(
-            storage=None if storage is None else f"sqlite:///{storage}",
-            study_name=f"{plan.name} {fingerprint(plan, training, fold, search.metric)}",
-            sampler=samplers.get(search.sampler, optuna.samplers.RandomSampler)(seed=seed),
-            direction="maximize",
-            load_if_exists=True,
-        )
-        yield _Trials(study, plan.grid, search.sampler)
-    finally:
-        optuna.logging.set_verbosity(verbosity)
+def add_trial(path: Path | None, key: str, entry: Mapping[str, Any]) -> None:
+    """Append a trial to the file of a study, one JSON object a line."""
+    if path is not None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"key": key, **entry}) + "\n")
 
 
-def _key(parameters: Cell) -> str:
-    return json.dumps(dict(parameters), sort_keys=True)
-
-
-def fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, metric: str) -> str:
+def fingerprint(
+    kind: str, parameters: Mapping[str, Any], training: Dataset, fold: Fold, metric: str
+) -> str:
     """Return a hash of all that the value of a trial depends on."""
     digest = hashlib.sha256()
     matrices = (training.X, training.S, fold.history, fold.held_out)
@@ -196,7 +140,7 @@ def fingerprint(plan: ModelPlan, training: Dataset, fold: Fold, metric: str) -> 
         digest.update(np.asarray(matrix.indptr, dtype=np.int64).tobytes())
         digest.update(np.asarray(matrix.indices, dtype=np.int64).tobytes())
         digest.update(np.asarray(matrix.data, dtype=np.float32).tobytes())
-    facts = [plan.kind, dict(plan.parameters), dict(plan.grid), metric]
+    facts = [__version__, kind, dict(parameters), metric]
     digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
     return digest.hexdigest()[:16]
 

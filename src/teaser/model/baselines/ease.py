@@ -1,21 +1,22 @@
-"""EASE: the best linear prediction of each item from all others, in closed form."""
+"""EASE: one matrix of item-to-item weights in closed form; RDLAE, with a relaxed diagonal."""
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.artifact import Content
+from teaser import artifact
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
-from teaser.model._inverse import invert, item_weights
+from teaser.model._inverse import invert_gram, item_weights
 from teaser.model.base import Model
-from teaser.model.build import check_dense_settings, dense_gram
-from teaser.model.estimate import check_room
-from teaser.model.extensions.weights import PLAIN, Weights
-from teaser.model.gram import item_ridge
+from teaser.model.build import build_gram, check_dense_settings, dense_gram
+from teaser.model.estimate import FitSize, check_room
+from teaser.model.extensions.content import Content, content_rows
+from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
+from teaser.model.gram import DenseGram, item_ridge, own_diagonal
 from teaser.model.tables import check_dataset
-from teaser.parameters import check_number
+from teaser.parameters import check_number, is_number
 
 Array = NDArray[Any]
 
@@ -25,18 +26,23 @@ class EASE(Model):
 
     It minimises
 
-        |X - X B|^2 + l2_weights |B|^2,    diag(B) = 0
+        |X - X B|^2 + l2 |B|^2,    diag(B) = 0
 
-    whose solution is B_ij = -C_ij / C_jj with C = (X'X + l2_weights I)^-1. One items x items array
-    is allocated, which becomes the inverse and then the weights in place.
+    whose solution is B_ij = -C_ij / C_jj with C = (X'X + l2 I)^-1. One items x items array is
+    allocated, which becomes the inverse and then the weights in place. With content it is
+    collective EASE.
 
     Parameters
     ----------
-    l2_weights
+    l2
         lambda, the penalty on item weights: larger trusts only what many users share.
     weights
-        `Weights(user_power=..., ridge_power=...)` weighs users and the penalties of items. The
-        weights of predicted items make no difference: each has a problem of its own.
+        `Weights(user_power=..., ridge_power=..., history_power=...)` weighs users, the penalties
+        of items, and items of a history. The weights of predicted items make no difference: each
+        has a problem of its own.
+    content
+        `Content(weight=...)` makes items alike by their tags or texts, beside being chosen
+        together.
     gram
         X'X: `"auto"` to count it, or a precomputed array or operator, which is copied. Give one
         for a grid of penalties, so that it is counted once.
@@ -51,6 +57,8 @@ class EASE(Model):
     References
     ----------
     Steck: Embarrassingly Shallow Autoencoders for Sparse Data. 2019.
+    Jeunen, Van Balen, Goethals: Closed-Form Models for Collaborative Filtering with
+    Side-Information. 2020.
     """
 
     weights_: Array
@@ -61,13 +69,15 @@ class EASE(Model):
     def __init__(
         self,
         *,
-        l2_weights: float = 200.0,
+        l2: float = 200.0,
         weights: Weights | None = None,
+        content: Content | None = None,
         gram: Any = "auto",
         dtype: str = "float32",
     ) -> None:
-        self.l2_weights = l2_weights
+        self.l2 = l2
         self.weights = weights
+        self.content = content
         self.gram = gram
         self.dtype = dtype
 
@@ -77,31 +87,54 @@ class EASE(Model):
         Parameters
         ----------
         inverse
-            (X'X + l2_weights I)^-1 where it is known, as from `Teaser.prepare` with a
-            remainder, whose two penalties sum to this one; it is copied. Not with weights.
+            (X'X + l2 I)^-1 where it is known, as from `Teaser.prepare` with a remainder, whose
+            two penalties sum to this one; it is copied. Not with weights, content or dropout.
         """
         self.check_parameters()
         check_dataset(dataset)
-        check_room("EASE", dataset.n_items, self.dtype)
+        check_room(type(self).__name__, dataset.n_items, self.dtype)
         if inverse is None:
-            how = PLAIN if self.weights is None else self.weights
-            A = dense_gram(dataset.X, self.gram, self.dtype, user_power=how.user_power)
-            # X'X + L, whose memory becomes C and then B.
-            ridge = item_ridge(A.diagonal(), self.l2_weights, how.ridge_power)
-            A.flat[:: len(A) + 1] += ridge.astype(A.dtype)
-            weights = item_weights(invert(A))
-        elif self.weights is not None:
-            raise ParameterError("An inverse that is given is one without weights. Leave one out.")
+            C, penalty = self._invert(dataset)
+        elif self.weights is not None or self.content is not None or self._dropout:
+            raise ParameterError(
+                "An inverse that is given is one without weights, content and dropout. Leave one "
+                "out."
+            )
         elif np.shape(inverse) != (dataset.n_items, dataset.n_items):
             raise ParameterError(
                 f"The inverse is {np.shape(inverse)}, and there are {dataset.n_items:,} items."
             )
         else:
-            _check_inverse(inverse, dataset.X, self.l2_weights)
-            weights = item_weights(np.array(inverse, dtype=self.dtype, copy=True))
+            _check_inverse(inverse, dataset.X, self.l2)
+            C = np.array(inverse, dtype=self.dtype, copy=True)
+            penalty = np.full(dataset.n_items, float(self.l2))
+        B = self._find_weights(C, penalty)
+        factors = (self.weights or PLAIN).of_history(dataset.item_counts)
         self.keep_items(dataset)
-        self.weights_ = weights
+        self.weights_ = B if factors is None else scale_pairs(B, factors)
         return self
+
+    @property
+    def _dropout(self) -> float:
+        return 0.0
+
+    def _invert(self, dataset: Dataset) -> tuple[Array, Array]:
+        """Return C = (G + L)^-1 as an array, and diag(L)."""
+        how, given = self.weights or PLAIN, not isinstance(self.gram, str)
+        gram: Any = self.gram
+        if not given:
+            gram = DenseGram(dense_gram(dataset.X, gram, self.dtype, user_power=how.user_power))
+        size = FitSize(1, np.dtype(self.dtype))
+        content = content_rows(self.content, dataset)
+        operator = build_gram(dataset.X, gram, size, content=content, user_power=how.user_power)
+        g = own_diagonal(operator).astype(np.float64)
+        penalty = item_ridge(g, float(self.l2), how.ridge_power)
+        penalty += self._dropout / (1 - self._dropout) * g
+        return invert_gram(operator, penalty, overwrite=not given), penalty
+
+    def _find_weights(self, C: Array, penalty: Array) -> Array:
+        """Return B in the memory of C = (G + L)^-1, where L is the diagonal `penalty`."""
+        return item_weights(C)
 
     def score_batch(self, X: Any) -> Array:
         """Return the score of every item for every row of histories (users x items)."""
@@ -110,16 +143,88 @@ class EASE(Model):
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
-        check_number("l2_weights", self.l2_weights)
+        check_number("l2", self.l2)
         self.check_options()
         check_dense_settings(self.gram, self.dtype)
 
-    def unpack(self, content: Content) -> None:
+    def unpack(self, content: artifact.Content) -> None:
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         super().unpack(content)
         n_items = len(self.items_)
         if self.weights_.shape != (n_items, n_items):
             raise ValueError("its weights are not items x items")
+
+
+class RDLAE(EASE):
+    """Relaxed denoising linear autoencoder: EASE whose diagonal is bounded, not zero.
+
+    It minimises
+
+        |X - X B|^2 + |L^(1/2) B|^2,    diag(B) <= diagonal,
+        L = l2 I + dropout / (1 - dropout) dM(X'X)
+
+    whose solution is B = I - C dM(max(L_j, (1 - diagonal) / C_jj)) with C = (X'X + L)^-1. A
+    diagonal of 0 is EASE with dropout.
+
+    Parameters
+    ----------
+    l2
+        lambda, the penalty on item weights: larger trusts only what many users share.
+    dropout
+        p, the share of a history that is hidden in learning.
+    diagonal
+        xi, how much an item may explain itself, from 0 to 1.
+    weights, content
+        As for `EASE`.
+    gram
+        X'X: `"auto"` to count it, or a precomputed array or operator, which is copied.
+    dtype
+        `"float32"` or `"float64"`.
+
+    Attributes
+    ----------
+    weights_
+        B, items x items; a history's scores are the sum of its rows.
+
+    References
+    ----------
+    Moon, Kim, Lee: It's Enough: Relaxing Diagonal Constraints in Linear Autoencoders for
+    Recommendation. 2023.
+    """
+
+    def __init__(
+        self,
+        *,
+        l2: float = 200.0,
+        dropout: float = 0.3,
+        diagonal: float = 0.5,
+        weights: Weights | None = None,
+        content: Content | None = None,
+        gram: Any = "auto",
+        dtype: str = "float32",
+    ) -> None:
+        super().__init__(l2=l2, weights=weights, content=content, gram=gram, dtype=dtype)
+        self.dropout = dropout
+        self.diagonal = diagonal
+
+    @property
+    def _dropout(self) -> float:
+        return float(self.dropout)
+
+    def _find_weights(self, C: Array, penalty: Array) -> Array:
+        """Return B = I - C dM(taken), in the memory of C."""
+        taken = np.maximum(penalty, (1 - float(self.diagonal)) / C.diagonal().astype(np.float64))
+        C *= -taken.astype(C.dtype)
+        C.flat[:: len(C) + 1] += 1
+        return C
+
+    def check_parameters(self) -> None:
+        """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
+        super().check_parameters()
+        for name in ("dropout", "diagonal"):
+            value = getattr(self, name)
+            if not is_number(value) or not 0 <= value < 1:
+                raise ParameterError(f"{name} must be a number from 0 to below 1, found {value!r}.")
 
 
 def _check_inverse(C: Array, X: Any, l2: float) -> None:
@@ -133,5 +238,5 @@ def _check_inverse(C: Array, X: Any, l2: float) -> None:
     if not abs(unit - 1) < 0.01:
         raise ParameterError(
             f"The inverse is not that of X'X + {l2:g} I: its row for the most popular item gives "
-            f"{unit:.3g} where 1 should be. Is l2_weights the sum of both penalties?"
+            f"{unit:.3g} where 1 should be. Is l2 the sum of both penalties?"
         )

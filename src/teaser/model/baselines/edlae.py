@@ -1,7 +1,7 @@
 """EDLAE: an autoencoder of low rank, or of full rank in closed form, with a zero diagonal."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from teaser.model._inverse import invert, item_weights
 from teaser.model.base import Model
 from teaser.model.build import check_dense_settings, dense_gram
 from teaser.model.estimate import check_room
-from teaser.model.extensions.weights import PLAIN, Weights
+from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs, scale_rows
 from teaser.model.gram import column_weights, item_ridge
 from teaser.model.solve import Callback, Limits, check_tolerance
 from teaser.model.tables import Packed, check_dataset
@@ -40,7 +40,7 @@ class EDLAE(Model):
     It minimises
 
         |X - X P(E D')|^2 + |L^(1/2) P(E D')|^2,
-        L = l2_weights I + dropout / (1 - dropout) dM(X'X)
+        L = l2 I + dropout / (1 - dropout) dM(X'X)
 
     over E and D (items x rank), where P sets the diagonal to zero and dM keeps only the
     diagonal; `Weights` change both terms as they do for TEASER, which is this model with the
@@ -48,14 +48,15 @@ class EDLAE(Model):
 
     Parameters
     ----------
-    l2_weights
+    l2
         lambda, the penalty on item weights: larger trusts only what many users share.
     dropout
         p, the share of a history that is hidden in learning: more shrinks the weights of items
         that many users chose. The paper's model has none.
     weights
-        `Weights(user_power=..., ridge_power=..., item_power=...)` weighs users, the penalties of
-        items, and the items that are predicted; the last matter at a low rank only.
+        `Weights(user_power=..., ridge_power=..., item_power=..., history_power=...)` weighs users,
+        the penalties of items, the items that are predicted, which matters at a low rank only, and
+        items of a history.
     rank
         The number of columns of E and D; `"tags"` for the number of tags of the data set,
         popularity among them; `"full"` or None for the closed form.
@@ -99,7 +100,7 @@ class EDLAE(Model):
     def __init__(
         self,
         *,
-        l2_weights: float = 200.0,
+        l2: float = 200.0,
         dropout: float = 0.0,
         weights: Weights | None = None,
         rank: int | str | None = "tags",
@@ -109,7 +110,7 @@ class EDLAE(Model):
         dtype: str = "float32",
         rng: int | np.random.Generator | None = 0,
     ) -> None:
-        self.l2_weights = l2_weights
+        self.l2 = l2
         self.dropout = dropout
         self.weights = weights
         self.rank = rank
@@ -134,7 +135,7 @@ class EDLAE(Model):
         how = PLAIN if self.weights is None else self.weights
         G = dense_gram(dataset.X, self.gram, self.dtype, user_power=how.user_power)
         # diag(L): the ridge of each item
-        penalty = item_ridge(G.diagonal(), self.l2_weights, how.ridge_power).astype(G.dtype)
+        penalty = item_ridge(G.diagonal(), self.l2, how.ridge_power).astype(G.dtype)
         penalty += self.dropout / (1 - self.dropout) * G.diagonal()
         if rank is None:
             G.flat[:: len(G) + 1] += penalty
@@ -146,6 +147,12 @@ class EDLAE(Model):
             c = column_weights(dataset.item_counts, how.item_power)
             limits = Limits(tol=self.tol, max_iter=self.max_iter, callback=callback)
             found = alternate(G, penalty, rank, limits, rng, column_weight=c)
+        factors = how.of_history(dataset.item_counts)
+        if factors is not None and rank is None:
+            found = replace(found, encoder=scale_pairs(found.encoder, factors))
+        elif factors is not None:
+            E, D = scale_rows(found.encoder, factors), scale_rows(found.decoder, 1 / factors)
+            found = replace(found, encoder=E, decoder=D)
         self.keep_items(dataset)
         self.encoder_, self.decoder_ = found.encoder, found.decoder
         self.own_ = np.zeros(len(G)) if rank is None else _rowdot(found.encoder, found.decoder)
@@ -174,7 +181,7 @@ class EDLAE(Model):
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
-        check_number("l2_weights", self.l2_weights)
+        check_number("l2", self.l2)
         if self.dropout != 0 or isinstance(self.dropout, bool):
             check_number("dropout", self.dropout, most=1.0)
         if isinstance(self.rank, str) and self.rank not in ("tags", "full"):
@@ -253,7 +260,7 @@ def alternate(
         # tr(W'HW) = <D'D, E'HE> - 2 pull'own + h'own^2, which needs no items x items array.
         objective.append(float(fit + _sum(inner, outer) + ((h_items * own - 2 * pull) * own).sum()))
         if not np.isfinite(objective[-1]):
-            raise SolverError("The objective of EDLAE is no longer finite. Raise l2_weights.")
+            raise SolverError("The objective of EDLAE is no longer finite. Raise l2.")
         if iteration > 1:
             change = abs(objective[-2] - objective[-1]) / abs(objective[-1])
         limits.report(iteration, change)

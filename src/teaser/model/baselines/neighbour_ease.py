@@ -6,16 +6,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.artifact import Content
+from teaser import artifact
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import pack, unpack
 from teaser.errors import ParameterError
 from teaser.model.base import Model
 from teaser.model.build import DTYPES, GRAMS, build_gram
 from teaser.model.estimate import FitSize, explained_memory_error
+from teaser.model.extensions.content import Content, content_rows
 from teaser.model.extensions.remainder import NEAR_POWER, Neighbours, check_neighbours
-from teaser.model.extensions.weights import PLAIN, Weights
-from teaser.model.gram import Gram, item_ridge, nearest
+from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
+from teaser.model.gram import Gram, item_ridge, nearest, own_diagonal
 from teaser.model.tables import Packed, check_dataset
 from teaser.parameters import check_choice, check_count, check_number
 
@@ -27,19 +28,23 @@ class NeighbourEASE(Model):
 
     With T the nearest neighbours of item j by cosine, it minimises
 
-        |X - X B|^2 + l2_weights |B|^2,    B_ij = 0 unless i is in T
+        |X - X B|^2 + l2 |B|^2,    B_ij = 0 unless i is in T
 
-    by one small problem for each item, (X'X + l2_weights I)_TT B_Tj = (X'X)_Tj. No items x items
+    by one small problem for each item, (X'X + l2 I)_TT B_Tj = (X'X)_Tj. No items x items
     array is needed with a sparse Gram.
 
     Parameters
     ----------
-    l2_weights
+    l2
         lambda, the penalty on item weights: larger trusts only what many users share.
     neighbours
         How many neighbours an item has at most. Cosines are those of X'X with user_power 0.5.
     weights
-        `Weights(user_power=..., ridge_power=...)` weighs users and the penalties of items.
+        `Weights(user_power=..., ridge_power=..., history_power=...)` weighs users, the penalties
+        of items, and items of a history.
+    content
+        `Content(weight=...)` makes items alike by their tags or texts, in the search for
+        neighbours and in their problems.
     gram
         How to hold X'X: `"auto"`, `"dense"`, `"sparse"`, or a precomputed array or operator.
     dtype
@@ -56,15 +61,17 @@ class NeighbourEASE(Model):
     def __init__(
         self,
         *,
-        l2_weights: float = 50.0,
+        l2: float = 50.0,
         neighbours: int = 100,
         weights: Weights | None = None,
+        content: Content | None = None,
         gram: Any = "auto",
         dtype: str = "float32",
     ) -> None:
-        self.l2_weights = l2_weights
+        self.l2 = l2
         self.neighbours = neighbours
         self.weights = weights
+        self.content = content
         self.gram = gram
         self.dtype = dtype
 
@@ -75,13 +82,16 @@ class NeighbourEASE(Model):
         how = PLAIN if self.weights is None else self.weights
         check_neighbours(self.dtype, int(self.neighbours), n_items=dataset.n_items)
         with explained_memory_error("The fit"):
-            near = nearest(self._build_gram(dataset, "sparse", NEAR_POWER), int(self.neighbours))
-            gram = self._build_gram(dataset, self.gram, how.user_power)
-            ridge = item_ridge(gram.diagonal(), float(self.l2_weights), how.ridge_power)
+            content = content_rows(self.content, dataset)
+            near_gram = self._build_gram(dataset, "sparse", NEAR_POWER, content)
+            near = nearest(near_gram, int(self.neighbours))
+            gram = self._build_gram(dataset, self.gram, how.user_power, content)
+            ridge = item_ridge(own_diagonal(gram), float(self.l2), how.ridge_power)
             found = Neighbours.build(gram, int(self.neighbours), penalty=ridge, near=near)
             weights = found.weights()
+        factors = how.of_history(dataset.item_counts)
         self.keep_items(dataset)
-        self.weights_ = weights
+        self.weights_ = weights if factors is None else scale_pairs(weights, factors)
         return self
 
     def score_batch(self, X: Any) -> Array:
@@ -93,20 +103,22 @@ class NeighbourEASE(Model):
         """Return what was learned beside the items, to be saved."""
         return Packed(arrays=pack("weights", self.weights_))
 
-    def unpack(self, content: Content) -> None:
+    def unpack(self, content: artifact.Content) -> None:
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         shape = (len(self.items_), len(self.items_))
         self.weights_ = unpack("weights", content.arrays, shape).astype(self.dtype)
         if not np.isfinite(self.weights_.data).all():
             raise ValueError("its weights are not finite")
 
-    def _build_gram(self, dataset: Dataset, gram: Any, user_power: float) -> Gram:
+    def _build_gram(
+        self, dataset: Dataset, gram: Any, user_power: float, content: sp.csr_array | None
+    ) -> Gram:
         size = FitSize(min(int(self.neighbours), dataset.n_items), np.dtype(self.dtype))
-        return build_gram(dataset.X, gram, size, user_power=user_power)
+        return build_gram(dataset.X, gram, size, user_power=user_power, content=content)
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
-        check_number("l2_weights", self.l2_weights)
+        check_number("l2", self.l2)
         check_count("neighbours", self.neighbours)
         self.check_options()
         check_choice("dtype", self.dtype, DTYPES)

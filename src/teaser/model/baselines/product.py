@@ -225,6 +225,10 @@ class Product(TaggedModel):
                 "Fit both to the same data set."
             )
 
+    def press_steps(self, states: UserStates, steering: Steering) -> Array:
+        """Return how far one press moves an affinity of each user: that of the model with tags."""
+        return self.parts[0].press_steps(states, steering)
+
     def score_batch(
         self,
         X: Any,

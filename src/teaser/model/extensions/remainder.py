@@ -239,7 +239,7 @@ def prepare_inverse(
     item_counts: Array | None = None,
     device: str = "cpu",
     keep: bool = True,
-    **content: Any,
+    content: sp.csr_array | None = None,
 ) -> Inverse:
     """Return the inverse and what follows from the decoder, for any penalty on the encoder.
 
@@ -256,7 +256,7 @@ def prepare_inverse(
     keep
         Whether the inverse stays in memory beside the remainder.
     content
-        `content` and `content_weight`, as in `build_gram`.
+        As in `build_gram`.
     """
     (n_items, n_tags), dtype, given = D.shape, D.dtype, not isinstance(gram, str)
     # The GPU makes the inverse beside its argument and an identity, and R is thinned on the host.
@@ -278,7 +278,7 @@ def prepare_inverse(
         size,
         device=device,
         user_power=weights.user_power,
-        **content,
+        content=content,
     )
     r = row_weights(operator, weights.ridge_power)
     ridge = ridge_of(l1, r, options)

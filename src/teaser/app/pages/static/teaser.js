@@ -71,13 +71,12 @@ function replace(fresh, keepsOrder) {
   const open = new Map([...document.querySelectorAll("main details[data-key]")].filter((e) => keepsOrder || touched.has(e.dataset.key)).map((e) => [e.dataset.key, e.open]));
   const scrolls = [...document.querySelectorAll("[data-scroll]")].map((e) => e.scrollTop);
   const images = new Map([...document.images].map((e) => [pictureKey(e), e]));
-  const loaded = new Map([...document.querySelectorAll("[data-load][data-key]")].map((e) => [e.dataset.key, e.querySelector("[data-loaded]")]));
+  const loaded = new Map([...document.querySelectorAll("details[data-load][open]")].map((e) => [e.dataset.key, e.querySelector("[data-loaded]")]));
   const order = new Map();
   if (keepsOrder) for (const list of document.querySelectorAll("[data-stable]")) {
     order.set(list.dataset.stable, [...list.children].map((e) => e.dataset.key));
   }
   const at = active?.getBoundingClientRect().top;
-  const ticked = new Set([...document.querySelectorAll(".vs :checked")].map((e) => e.value));
 
   for (const old of document.querySelectorAll("[data-swap]")) {
     const next = fresh.getElementById(old.id);
@@ -92,9 +91,12 @@ function replace(fresh, keepsOrder) {
   for (const details of document.querySelectorAll("main details[data-key]")) {
     details.open = open.get(details.dataset.key) ?? details.open;
   }
-  for (const tick of document.querySelectorAll(".vs input")) tick.checked = ticked.has(tick.value);
   for (const [name, value] of typed) { const input = find(name); if (input) input.value = value; }
-  for (const [name, content] of loaded) find(name)?.querySelector("[data-loaded]")?.replaceWith(content);
+  // What is folded out stays until it is loaded again, so that the focus has a place.
+  for (const [name, content] of loaded) {
+    content.isEdited = false;
+    find(name)?.querySelector("[data-loaded]")?.replaceWith(content);
+  }
   document.querySelectorAll("[data-scroll]").forEach((e, i) => { e.scrollTop = scrolls[i] ?? 0; });
   prepare();
   if (key) refocus(key, at);
@@ -125,28 +127,35 @@ function refocus(key, at) {
 }
 
 // Fetch parts of the page when they are opened.
-async function load(holder, query = "") {
-  const target = holder.querySelector("[data-loaded]");
-  const address = new URL(holder.dataset.load, location.href);
-  if (query) address.searchParams.set("q", query);
+async function load(holder) {
   try {
-    const response = await fetch(address, { headers: SCRIPT });
+    const response = await fetch(holder.dataset.load, { headers: SCRIPT });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const results = page.querySelector("[data-results]");
-    if (results) target.replaceChildren(...results.childNodes);
-  } catch { /* the link or form in its place still works */ }
+    if (!results || !holder.isConnected) return;
+    const target = holder.querySelector("[data-loaded]");
+    if (target.isEdited) return; // what the visitor fills in stays
+    const key = target.contains(document.activeElement) && document.activeElement.dataset.key;
+    target.replaceChildren(...results.childNodes);
+    target.className = results.className;
+    if (key) find(key)?.focus({ preventScroll: true });
+  } catch { /* the link in its place still works */ }
 }
 
 function prepare() {
-  for (const holder of document.querySelectorAll("section[data-load], details[data-load][open]")) load(holder, holder.querySelector("input[type=search]")?.value);
+  for (const holder of document.querySelectorAll("section[data-load]")) load(holder);
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
   for (const image of framed()) if (missing.has(image.getAttribute("src"))) image.remove();
 }
 
 document.addEventListener("toggle", (event) => {
-  const details = event.target;
-  if (details.open && details.matches?.("details[data-load]") && !details.querySelector("[data-loaded]").childElementCount) load(details);
+  if (event.target.open && event.target.matches?.("details[data-load]")) load(event.target);
 }, true);
+
+document.addEventListener("input", (event) => {
+  const part = event.target.closest("[data-loaded]");
+  if (part) part.isEdited = true;
+});
 
 // Details that the visitor opened or closed stay so; others follow the new page.
 const touched = new Set();
@@ -154,14 +163,6 @@ document.addEventListener("click", (event) => {
   const details = event.target.closest("summary")?.parentElement;
   if (details?.dataset.key) touched.add(details.dataset.key);
 }, true);
-
-let waiting = 0;
-document.addEventListener("input", (event) => {
-  const holder = event.target.closest("details[data-load]");
-  if (!holder || event.target.type !== "search") return;
-  clearTimeout(waiting);
-  waiting = setTimeout(() => load(holder, event.target.value), 150);
-});
 
 // Show the value of a slider in words while it moves.
 document.addEventListener("input", (event) => {
@@ -211,46 +212,54 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// The tour: a dialog with one step for each part that is on the page.
-const tour = document.getElementById("tour");
-if (tour) {
-  let steps = [];
+// The tour: the steps of its page in a dialog, one for each part that is on this page.
+async function openTour(address) {
+  const page = new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html");
+  const spot = (step) => document.querySelector(`[data-tour="${step.dataset.step}"]`);
+  const steps = [...page.querySelectorAll("[data-step]")].filter(spot);
+  const buttons = page.querySelector("[data-tour-buttons]");
+  if (!steps.length) return location.assign(address);
+  const tour = document.createElement("dialog");
+  const counter = document.createElement("p");
   let place = 0;
-  const spot = (name) => document.querySelector(`[data-tour="${name}"]`);
+  tour.id = "tour";
+  tour.setAttribute("aria-labelledby", "tour-title");
+  counter.className = "hint";
+  counter.id = "tour-title";
+  buttons.hidden = false;
+  tour.append(counter, ...steps, buttons);
+  document.body.append(tour);
   const dim = () => document.querySelectorAll(".spot").forEach((e) => e.classList.remove("spot"));
   const show = (next) => {
     place = next;
     dim();
     steps.forEach((step, i) => { step.hidden = i !== place; });
-    const part = spot(steps[place].dataset.step);
+    const part = spot(steps[place]);
     part.classList.add("spot");
     part.scrollIntoView({ block: part.offsetHeight > innerHeight / 2 ? "start" : "center", behavior: "instant" });
-    tour.querySelector("[data-tour-place]").textContent = `${place + 1} / ${steps.length}`;
+    counter.textContent = `${page.querySelector("h1").textContent} ${place + 1} / ${steps.length}`;
     tour.querySelector("[data-tour-back]").disabled = place === 0;
     const button = tour.querySelector("[data-tour-next]");
     button.textContent = place === steps.length - 1 ? button.dataset.last : button.dataset.more;
   };
-  const start = () => {
-    tour.querySelectorAll("[data-step]").forEach((step) => { step.hidden = true; });
-    steps = [...tour.querySelectorAll("[data-step]")].filter((step) => spot(step.dataset.step));
-    document.querySelectorAll(".menu[open]").forEach((menu) => { menu.open = false; });
-    if (!tour.open) tour.showModal();
-    show(0);
-    tour.querySelector("[data-tour-next]").focus();
-  };
-  tour.addEventListener("close", () => { dim(); localStorage.setItem("teaser-tour", "seen"); scrollTo(0, 0); });
+  tour.addEventListener("close", () => { dim(); tour.remove(); localStorage.setItem("teaser-tour", "seen"); scrollTo(0, 0); });
   tour.addEventListener("click", (event) => {
     if (event.target.closest("[data-tour-close]")) tour.close();
     if (event.target.closest("[data-tour-back]") && place > 0) show(place - 1);
     if (event.target.closest("[data-tour-next]")) place === steps.length - 1 ? tour.close() : show(place + 1);
   });
-  document.addEventListener("click", (event) => {
-    if (!event.target.closest("[data-tour-start]")) return;
-    event.preventDefault();
-    start();
-  });
-  if ("first" in tour.dataset && !localStorage.getItem("teaser-tour")) start();
+  tour.showModal();
+  show(0);
+  tour.querySelector("[data-tour-next]").focus();
 }
+document.addEventListener("click", (event) => {
+  const start = event.target.closest("[data-tour-start]");
+  if (!start) return;
+  event.preventDefault();
+  document.querySelectorAll(".menu[open]").forEach((menu) => { menu.open = false; });
+  openTour(start.href).catch(() => location.assign(start.href));
+});
+if (document.querySelector("[data-tour-first]") && !localStorage.getItem("teaser-tour")) openTour("/tour").catch(() => {});
 
 // Show the page of a tag in a dialog instead of following its link.
 const about = document.createElement("dialog");
