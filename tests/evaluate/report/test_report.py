@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -15,7 +14,7 @@ from chromium import open_chromium
 from playwright.sync_api import Browser
 from reports import SETTINGS, Content, a_dial, reported
 
-from teaser.errors import DataError, MissingPackageError
+from teaser.errors import DataError
 from teaser.evaluate.report import write_report, write_tables
 from teaser.evaluate.report.pictures import draw_pictures
 from teaser.evaluate.report.report import headlines, render_page, render_tables
@@ -138,14 +137,6 @@ def test_parts_that_were_not_run_are_left_out(without: Callable[..., Content]) -
     for heading in ("Simulated feedback",):
         assert heading not in words
     assert "Accuracy" in words
-
-
-def test_without_jinja_the_extra_is_named(
-    content: Content, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingPackageError, match=r"recommender\[evaluate\]"):
-        page(content)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from teaser.errors import MissingPackageError
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
 from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference
 from teaser.evaluate.report.pictures import Picture, colour_rules, draw_dial, draw_pictures
 from teaser.evaluate.report.tables import (
@@ -102,11 +104,6 @@ def render_tables(studies: Sequence[ReportedStudy]) -> str:
 
 def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Picture]]) -> str:
     """Return the page of several studies, with the pictures of each: one file without links."""
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise MissingPackageError("A report", "Jinja2", extra="evaluate") from error
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
