@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import inspect
 import ipaddress
 import json
 import logging
@@ -20,6 +21,7 @@ from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import HTTPException, Request, Response
+from fastapi.routing import APIRoute
 from itsdangerous import Signer
 from pydantic import AfterValidator
 from starlette.requests import ClientDisconnect
@@ -215,6 +217,15 @@ def uses_store(route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
         return await services_of(request).threads.run(partial(route, *args, **values))
 
     return run
+
+
+class StoreRoute(APIRoute):
+    """A route of the API that uses the store."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        # A router that includes another makes its routes again.
+        is_marked = inspect.iscoroutinefunction(endpoint)
+        super().__init__(path, endpoint if is_marked else uses_store(endpoint), **options)
 
 
 TOKEN = "teaser"  # noqa: S105 - the name of a cookie
