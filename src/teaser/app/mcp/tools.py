@@ -47,6 +47,8 @@ ME = "me"
 NO_PROFILE = "It is stored, but the lists of this person are without profile: it changes none now."
 _FAILED = "Something went wrong on our side."
 _SENTENCES = "The result in plain English."
+# The most parts of a difference that sentences name; the result has all.
+_MOST_PARTS = 8
 
 
 # What tools use
@@ -454,14 +456,14 @@ def search(source: Source, asked: SearchArguments) -> Answer[responses.Found]:
     catalogue = source.catalogue()
     matches = find_names(catalogue, asked.words, texts_in(asked.language))
     found = responses.Found.from_matches(matches, catalogue, asked.k)
-    return Answer(found, sentences.search_lines(found))
+    return Answer(found, sentences.lines("search", found=found))
 
 
 @tool("Show an item")
 def item(source: Source, asked: ItemChoice) -> Answer[responses.Card]:
     """Show what the data say of an item: title, description, date, link, tags."""
     card = responses.Card.model_validate(source.catalogue().card(asked.item_id))
-    return Answer(card, sentences.card_lines(card))
+    return Answer(card, sentences.lines("card", card=card))
 
 
 @tool("Recommend")
@@ -481,7 +483,9 @@ def recommend(source: Source, asked: RecommendArguments) -> Answer[responses.Rec
     )
     own = given.personal.state.variety if given.personal is not None else 0.0
     found = given.recommend(options, own if asked.variety is None else asked.variety)
-    return Answer(responses.Recommendations.from_library(found), sentences.list_lines(found))
+    return Answer(
+        responses.Recommendations.from_library(found), sentences.lines("list", entries=found)
+    )
 
 
 def _with_wishes(source: Source, asked: RecommendArguments) -> ModelInput:
@@ -502,14 +506,16 @@ def profile(source: Source, asked: ProfileArguments) -> Answer[responses.Profile
     """
     learned = source.model_input(asked).profile()
     found = responses.Profile.from_library(learned, asked)
-    return Answer(found, sentences.profile_lines(found, map(say_statement, statements(learned))))
+    said = map(say_statement, statements(learned))
+    return Answer(found, sentences.lines("profile", found=found, said=said))
 
 
 @tool("Explain a score")
 def explain(source: Source, asked: ItemArguments) -> Answer[responses.Explanation]:
     """Show why an item is where it is: all parts of its score, which sum to it."""
     found = source.model_input(asked).explain(asked.item_id)
-    return Answer(responses.Explanation.model_validate(found), sentences.explanation_lines(found))
+    said = sentences.lines("explanation", found=found)
+    return Answer(responses.Explanation.model_validate(found), said)
 
 
 @tool("Compare two items")
@@ -519,7 +525,10 @@ def compare(source: Source, asked: CompareArguments) -> Answer[responses.Differe
     Each part adds something to the difference of their scores; all parts sum to it.
     """
     found = source.model_input(asked).compare(asked.item_id, asked.other_id)
-    return Answer(responses.Difference.from_library(found), sentences.difference_lines(found))
+    labelled = zip(found.parts, found.labels(), strict=True)
+    parts = [(part, label) for part, label in labelled if part.difference][:_MOST_PARTS]
+    said = sentences.lines("difference", found=found, parts=parts)
+    return Answer(responses.Difference.from_library(found), said)
 
 
 @tool("Like this, but")
@@ -531,7 +540,8 @@ def like(source: Source, asked: LikeArguments) -> Answer[responses.Variation]:
     options = requests.VariationRequest(item_id=asked.item_id, where=asked.where, k=asked.k)
     changes = {change.old: change.new for change in asked.changes}
     found = source.model_input(asked).vary(options, changes)
-    return Answer(responses.Variation.from_library(found), sentences.variation_lines(found))
+    said = sentences.lines("variation", found=found)
+    return Answer(responses.Variation.from_library(found), said)
 
 
 @tool("Presses that bring an item up")
@@ -540,7 +550,7 @@ def lift(source: Source, asked: LiftArguments) -> Answer[responses.LiftAnswer]:
     given = source.model_input(asked)
     found = given.lift(asked.item_id, asked.k)
     shown = _name(given.catalogue, asked.item_id)
-    return Answer(found, sentences.lift_lines(shown, asked.k, found))
+    return Answer(found, sentences.lines("lift", item=shown, k=asked.k, found=found))
 
 
 @tool("Similar items")
@@ -549,7 +559,8 @@ def similar(source: Source, asked: requests.SimilarRequest) -> Answer[responses.
     catalogue = source.catalogue()
     found = list(similar_items(catalogue.model, asked.item_id, k=asked.k))
     result = responses.SimilarItems.model_validate({"similar": found})
-    return Answer(result, sentences.similar_lines(_name(catalogue, asked.item_id), found))
+    shown = _name(catalogue, asked.item_id)
+    return Answer(result, sentences.lines("similar", item=shown, found=found))
 
 
 def _name(catalogue: Catalogue, item_id: ItemId) -> str:
@@ -592,7 +603,7 @@ def press(source: Source, asked: PressArguments) -> Answer[Pressed]:
         stored=asked.person_id is not None and decided is not None,
         note=f"{tag}: {LIMIT}" if decided is None else note,
     )
-    return Answer(found, sentences.press_lines(found))
+    return Answer(found, sentences.lines("press", found=found))
 
 
 def _affinity(tag: Tag, state: State, catalogue: Catalogue) -> float:
@@ -608,7 +619,7 @@ def view(source: Source, asked: ViewArguments) -> Answer[Person]:
     done = act(*source.find(asked.person_id), event, catalogue)
     found = Person.from_state(asked.person_id, done.after, catalogue)
     return Answer(
-        found, [f"Stored: {sentences.event_text(event)}.", *sentences.person_lines(found)]
+        found, [f"Stored: {sentences.event_text(event)}.", *sentences.lines("person", person=found)]
     )
 
 
@@ -619,7 +630,7 @@ def undo(source: Source, asked: OnePerson) -> Answer[Undone]:
     done = act(*source.find(asked.person_id), Event("undo"), catalogue)
     undone = sentences.event_text(done.before.undoable or Event("nothing"))
     found = Person.from_state(asked.person_id, done.after, catalogue)
-    said = [f"Taken back: {undone}.", *sentences.person_lines(found)]
+    said = [f"Taken back: {undone}.", *sentences.lines("person", person=found)]
     return Answer(Undone(undone=undone, person=found), said)
 
 
@@ -628,7 +639,7 @@ def person(source: Source, asked: OnePerson) -> Answer[Person]:
     """Show what is stored for a person: views, presses, hidden items."""
     store, person_id = source.find(asked.person_id)
     found = Person.from_state(asked.person_id, store.state(person_id), source.catalogue())
-    return Answer(found, sentences.person_lines(found))
+    return Answer(found, sentences.lines("person", person=found))
 
 
 @tool("New person", changes=True, needs_people=True)
@@ -654,7 +665,8 @@ def say(source: Source, asked: SayArguments) -> Answer[responses.WordsAnswer]:
     catalogue = source.catalogue()
     reading = read_words(catalogue, asked.text, asked.language, source.settings)
     found = responses.WordsAnswer.from_reading(reading)
-    return Answer(found, sentences.reading_lines(found, _labels(reading.wishes, catalogue)))
+    labels = _labels(reading.wishes, catalogue)
+    return Answer(found, sentences.lines("reading", found=found, labels=labels))
 
 
 @tool("Apply wishes", changes=True, needs_people=True)
@@ -677,9 +689,9 @@ def apply(source: Source, asked: ApplyArguments) -> Answer[Person]:
     note = None if done.event else f"Nothing was stored: {LIMIT}"
     found = Person.from_state(asked.person_id, done.after, catalogue, note=note)
     if note:
-        return Answer(found, sentences.person_lines(found))
+        return Answer(found, sentences.lines("person", person=found))
     applied = f"Applied: {'; '.join(_labels(wishes, catalogue))}. One undo takes all of it back."
-    return Answer(found, [applied, *sentences.person_lines(found)])
+    return Answer(found, [applied, *sentences.lines("person", person=found)])
 
 
 def _labels(wishes: Iterable[Wish], catalogue: Catalogue) -> list[str]:
