@@ -17,7 +17,7 @@ from teaser import Category, Dataset, ListOf, Number, Rules, Tag, Teaser
 from teaser.app.catalogue import (
     Catalogue,
     days_of,
-    passing,
+    filter_mask,
     read_filters,
     unknown_columns,
 )
@@ -186,7 +186,7 @@ def test_the_items_that_pass_are_those_that_a_slow_look_finds(
         for _ in range(2)
     )
     filters = ListFilter(only, without, at_most, at_least, when)
-    found = passing(dated, filters, TODAY)
+    found = filter_mask(dated, filters, TODAY)
     if not filters:
         assert found is None
         return
@@ -199,7 +199,7 @@ def test_a_catalogue_without_dates_knows_no_period(model: Teaser) -> None:
     dated = Catalogue(model)
     filters = ListFilter(when="weekend")
     assert days_of(dated, filters) == (None, None)
-    found = passing(dated, filters)
+    found = filter_mask(dated, filters)
     assert found is None or found.all()
     assert unknown_columns(dated, filters) == ["date"]
     with pytest.raises(ParameterError, match="no dates"):

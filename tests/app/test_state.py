@@ -62,7 +62,7 @@ SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 COPIES = st.builds(
     lambda presses, passing, filters, variety: {
         "presses": presses,
-        "passing": [[tag, steps, time_text(at)] for (tag, at), steps in passing.items()],
+        "temporary": [[tag, steps, time_text(at)] for (tag, at), steps in passing.items()],
         "filters": filters,
         "variety": variety,
         "balance": 0.5,
@@ -203,7 +203,7 @@ def test_what_ends_does_not_come_back_and_nothing_else_changes(
         changed = {end.name for end in gone if end.kind == "press"}
         for tag in {*earlier.presses, *later.presses} - changed:
             assert earlier.presses.get(tag) == later.presses.get(tag)
-        assert earlier.lasting_presses == later.lasting_presses
+        assert earlier.permanent_presses == later.permanent_presses
         assert earlier.history == later.history
         assert list(earlier.feeds) == list(later.feeds)
 
@@ -428,7 +428,7 @@ LARGE: dict[str, dict[str, Any]] = {
         ]
     },
     "things that end by themselves": {
-        "feeds": [["", {"passing": [[f"a={n}", 1, END] for n in range(200)]}]],
+        "feeds": [["", {"temporary": [[f"a={n}", 1, END] for n in range(200)]}]],
         "hidden": [["i1", END]],
     },
     "feeds": {"feeds": [["", {}], *([f"x{n}", {}] for n in range(LIMITS["feeds"] + 1))]},

@@ -293,7 +293,9 @@ Mask = NDArray[np.bool_]
 _Bounds = tuple[tuple[str, float], ...]
 
 
-def passing(catalogue: Catalogue, filters: ListFilter, today: date | None = None) -> Mask | None:
+def filter_mask(
+    catalogue: Catalogue, filters: ListFilter, today: date | None = None
+) -> Mask | None:
     """Return a mask of the items that pass filters, not to be changed; None if all pass.
 
     Parameters
@@ -382,7 +384,7 @@ def read_filters(catalogue: Catalogue, filters: ListFilter, kept: ListFilter) ->
 
 
 def read_tags(catalogue: Catalogue, texts: Iterable[str], kept: Iterable[str] = ()) -> list[str]:
-    """Return tags by which items are told apart, spelled as the catalogue has them, each once.
+    """Return tags that not all items have, spelled as the catalogue has them, each once.
 
     Raises
     ------
@@ -558,7 +560,7 @@ class PersonalModel:
         """
         items = self.catalogue.model.items_
         mask = np.ones(len(items), dtype=bool) if allowed is None else allowed.copy()
-        own = passing(self.catalogue, self.state.filters) if filtered else None
+        own = filter_mask(self.catalogue, self.state.filters) if filtered else None
         if own is not None:
             mask &= own
         if self.hidden is not None:

@@ -281,7 +281,7 @@ class Feed:
         """Return the feed as it is stored, such as in a copy that another feed begins with."""
         return _feed_json(
             presses=dict(self.presses if self.lasting is None else self.lasting),
-            passing=[[e.name, e.steps, time_text(e.until)] for e in self.ends],
+            temporary=[[e.name, e.steps, time_text(e.until)] for e in self.ends],
             filters=self.filters.to_json(),
             variety=self.variety,
             balance=self.balance,
@@ -291,8 +291,8 @@ class Feed:
     def from_json(cls, data: Mapping[str, Any], now: datetime | None = None) -> Self:
         """Return a stored feed at a time; None is before anything ends."""
         lasting = {tag: steps for tag, steps in data["presses"].items() if steps}
-        passing = [(tag, steps, read_time(until)) for tag, steps, until in data["passing"]]
-        left = [each for each in passing if now is None or each[2] > now]
+        temporary = [(tag, steps, read_time(until)) for tag, steps, until in data["temporary"]]
+        left = [each for each in temporary if now is None or each[2] > now]
         net = dict(lasting)
         for tag, steps, _ in left:
             net[tag] = net.get(tag, 0) + steps
@@ -384,18 +384,18 @@ class State:
         )
 
     @property
-    def lasting_presses(self) -> Mapping[str, int]:
+    def permanent_presses(self) -> Mapping[str, int]:
         """Net presses of the current feed that do not end."""
         return self.presses if self.lasting is None else self.lasting
 
-    def passing_steps(self, text: str) -> int:
+    def temporary_steps(self, text: str) -> int:
         """Return the sum of the presses on a tag that end, in the current feed."""
         return sum(end.steps for end in self.ends if end.kind == "press" and end.name == text)
 
 
 def _feed_json(**given: Any) -> dict[str, Any]:
     """Return a feed as it is stored; what is not given is as in a new list."""
-    usual = {"presses": {}, "passing": [], "filters": {}, "variety": 0.0, "balance": AS_FITTED}
+    usual = {"presses": {}, "temporary": [], "filters": {}, "variety": 0.0, "balance": AS_FITTED}
     return {**usual, **given}
 
 
@@ -410,7 +410,7 @@ class Draft:
     hidden, hidden_tags
         When each hidden item and tag ends, as text; None if it does not.
     feeds
-        Each feed as JSON: `presses` that last (tag -> steps), `passing` presses (tag, steps,
+        Each feed as JSON: `presses` that last (tag -> steps), `temporary` presses (tag, steps,
         until), `filters`, `variety` and `balance`.
     """
 
@@ -560,7 +560,7 @@ def read_feed(data: Mapping[str, Any]) -> dict[str, Any]:
         variety=float(data.get("variety", 0.0)),
         balance=float(data.get("balance", AS_FITTED)),
     )
-    for tag, steps, until in data.get("passing", ()):
+    for tag, steps, until in data.get("temporary", ()):
         _press(feed, {tag: steps}, until)
     return feed
 
@@ -572,11 +572,11 @@ def _press(feed: dict[str, Any], presses: Mapping[str, Any], until: Any) -> None
         for tag, steps in presses.items():
             own[tag] = _within_range(own.get(tag, 0) + int(steps))
         return
-    passing = {(tag, end): steps for tag, steps, end in feed["passing"]}
+    temporary = {(tag, end): steps for tag, steps, end in feed["temporary"]}
     for tag, steps in presses.items():
         key = tag, time_text(read_time(until))
-        passing[key] = passing.pop(key, 0) + int(steps)
-    feed["passing"] = [[tag, steps, end] for (tag, end), steps in passing.items() if steps]
+        temporary[key] = temporary.pop(key, 0) + int(steps)
+    feed["temporary"] = [[tag, steps, end] for (tag, end), steps in temporary.items() if steps]
 
 
 def _within_range(steps: int) -> int:
@@ -894,10 +894,10 @@ def _check_press(state: State, data: Mapping[str, Any]) -> None:
     presses = _steps_by_tag(data.get("presses"))
     if "until" in data:
         for tag, steps in presses.items():
-            _check_passing(str(tag), state.passing_steps(str(tag)) + steps)
+            _check_temporary(str(tag), state.temporary_steps(str(tag)) + steps)
         _check_n_tags(len(presses))
         return
-    lasting = state.lasting_presses
+    lasting = state.permanent_presses
     ends = [check_press(tag, lasting.get(str(tag), 0) + n) for tag, n in presses.items()]
     _check_n_tags(sum(end != 0 for end in ends))
 
@@ -965,10 +965,10 @@ def _check_feed(data: Any) -> None:
     _check_share("variety", data.get("variety", 0.0))
     _check_share("balance", data.get("balance", 0.0))
     check_filters(data.get("filters", {}))
-    passing = read_feed(data)["passing"]
-    _check_tags("passing", [tag for tag, _, _ in passing])
-    for tag, steps, _ in passing:
-        _check_passing(tag, steps)
+    temporary = read_feed(data)["temporary"]
+    _check_tags("temporary", [tag for tag, _, _ in temporary])
+    for tag, steps, _ in temporary:
+        _check_temporary(tag, steps)
 
 
 def _check_new_name(state: State, name: Any, *, but: str = MAIN) -> None:
@@ -995,7 +995,7 @@ def _steps_by_tag(presses: Any) -> dict[Tag, int]:
     return {Tag.parse(str(tag)): steps for tag, steps in presses.items()}
 
 
-def _check_passing(tag: str, steps: int) -> None:
+def _check_temporary(tag: str, steps: int) -> None:
     """Check presses that end: they may lead from one end of the range to the other."""
     if abs(steps) > 2 * MAX_PRESSES:
         raise press_limit(tag, steps, 2 * MAX_PRESSES)

@@ -143,7 +143,7 @@ class TestForNow:
         assert "1 press for now" in text_of(page)
         (ending,) = state_of(visitor).ends
         assert (ending.name, ending.steps) == ("type=film", 1)
-        assert state_of(visitor).lasting_presses == {}
+        assert state_of(visitor).permanent_presses == {}
 
     def test_a_press_for_now_can_be_ended(self, visitor: TestClient) -> None:
         before = listed(visitor.get("/").text)

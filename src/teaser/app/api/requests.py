@@ -697,7 +697,7 @@ class GivenFeed(TolerantSchema):
         return read_feed(
             {
                 "presses": {press.tag: press.steps for press in lasting},
-                "passing": [[str(e.name), e.steps, time_text(e.until)] for e in ends],
+                "temporary": [[str(e.name), e.steps, time_text(e.until)] for e in ends],
                 "filters": self.filters.model_dump(exclude_defaults=True),
                 "variety": self.variety,
                 "balance": self.balance,
