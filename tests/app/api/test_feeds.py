@@ -88,7 +88,7 @@ def test_filters_hold_until_they_are_changed(at_events: TestClient, events_folde
     assert state["filters"] == {**NO_FILTERS, **given}
     found = listed(at_events, person)
     assert found
-    prices = dict(zip(catalogue.model.items_, catalogue.number("price"), strict=True))
+    prices = dict(zip(catalogue.model.items_, catalogue.model.table_["price"], strict=True))
     for item in found:
         card = catalogue.card(item)
         assert kind.split("=")[1] not in card.facts["type"]
