@@ -13,7 +13,7 @@ FILES = sorted(p for p in SOURCE.rglob("*.py") if "migrations" not in p.parts)
 # A folder, or a module beside the folders, imports only from those above it in this list; see
 # docs/maintainers/design.md.
 ORDER = [
-    "errors", "console", "files", "artifact", "steps", "notebook", "progress",
+    "errors", "console", "files", "artifact", "steps", "templates", "notebook", "progress",
     "parameters", "frame",
     "data", "leaning", "profile", "explain", "transparency", "recommend", "model",
     "extensions", "baselines", "testing", "steer", "words",

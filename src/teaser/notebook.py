@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from teaser.errors import counted
 from teaser.steps import Step, fold_small
+from teaser.templates import environment
 
 # More would be a wall; the frame has all of them.
 SHOWN = 24
@@ -21,15 +21,9 @@ _STEP_COLUMNS = [("sum", "n"), ("drawn", "wide"), ("share", "n")]
 
 @cache
 def _macros() -> Any:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": percent, "signed": signed, "plain": plain_number}
-    return environment.get_template("notebook.html").module
+    templates = environment(Path(__file__).parent)
+    templates.filters |= {"percent": percent, "signed": signed, "plain": plain_number}
+    return templates.get_template("notebook.html").module
 
 
 def _draw(kind: str, **values: Any) -> str:

@@ -5,8 +5,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from teaser.app.api.responses import Filters
 from teaser.app.state import Event, parts_of
 from teaser.errors import counted
@@ -18,6 +16,7 @@ from teaser.explain import (
     share_text,
     tell_reasons,
 )
+from teaser.templates import environment
 
 
 def lines(kind: str, **values: Any) -> list[str]:
@@ -28,13 +27,8 @@ def lines(kind: str, **values: Any) -> list[str]:
 
 @cache
 def _macros() -> Any:
-    environment = Environment(  # noqa: S701 - plain text
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    templates = environment(Path(__file__).parent)
+    templates.filters |= {
         "affinity": affinity_text,
         "appeal": general_sentence,
         "conditions": _conditions,
@@ -47,7 +41,7 @@ def _macros() -> Any:
         "told": lambda reasons: tell_reasons(list(reasons)),
         "values": lambda tags: join_values(list(tags)),
     }
-    return environment.get_template("sentences.txt").module
+    return templates.get_template("sentences.txt").module
 
 
 def name_of(item_id: int | str, title: str | None) -> str:

@@ -5,9 +5,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 
 from teaser.data.demo.places import read_table
+from teaser.templates import environment
 
 
 def draw_picture(type_: str, theme: str, rng: np.random.Generator) -> str:
@@ -33,11 +34,4 @@ def draw_picture(type_: str, theme: str, rng: np.random.Generator) -> str:
 
 @cache
 def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("picture.svg")
+    return environment(Path(__file__).parent).get_template("picture.svg")

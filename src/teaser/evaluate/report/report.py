@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference
@@ -35,6 +34,7 @@ from teaser.evaluate.study.results import (
     write_text,
 )
 from teaser.profile import DEFAULT_STEERING
+from teaser.templates import environment
 
 # The titles of the tables; the first four stand before the pictures.
 TITLES = {
@@ -104,14 +104,8 @@ def render_tables(studies: Sequence[ReportedStudy]) -> str:
 
 def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Picture]]) -> str:
     """Return the page of several studies, with the pictures of each: one file without links."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["cell"] = lambda text: Markup(_cell_html(text))  # noqa: S704, escaped there
+    templates = environment(Path(__file__).parent / "templates")
+    templates.filters["cell"] = lambda text: Markup(_cell_html(text))  # noqa: S704, escaped there
     sections = [
         {
             "study": study,
@@ -130,7 +124,7 @@ def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Pi
         "variables": colour_rules(),
         "paper": PAPER if any(each.paper for each in studies) else "",
     }
-    return environment.get_template("report.html").render(values)
+    return templates.get_template("report.html").render(values)
 
 
 def _cell_html(text: str | None) -> str:
