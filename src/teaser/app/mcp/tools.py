@@ -6,7 +6,6 @@ A tool is a function. Its docstring is what an assistant reads; its annotations 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cached_property, partial
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_type_hints
 
@@ -17,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from teaser.app.actions import LIMIT, act, decide
 from teaser.app.api import requests, responses, validation
 from teaser.app.api.model_input import ModelInput
-from teaser.app.api.requests import Conditions, Ids, ItemChoice, K, NewPress, NewView, StrictSchema
+from teaser.app.api.requests import Conditions, ItemChoice, K, NewPress, NewView, StrictSchema
 from teaser.app.api.responses import Person
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.database import StoreThreads
@@ -340,20 +339,16 @@ class SearchArguments(StrictSchema):
     language: Language = "en"
 
 
-class RecommendArguments(Whose):
+class RecommendArguments(Whose, requests.Narrowing):
     """A list for a person, or for a history and presses."""
 
     k: K = 10
-    where: Conditions = Field(default_factory=list)
-    first_date: Annotated[date | None, Field(description="No item before this day.")] = None
-    last_date: Annotated[date | None, Field(description="No item after this day.")] = None
-    exclude: Annotated[Ids, Field(description="None of these items.")] = Field(default_factory=list)
     variety: Annotated[
         requests.Share | None,
         Field(description="0 is the plain ranking, 1 the most variety; by default the person's."),
     ] = None
     wishes: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=requests.MAX_NAME + 100)]],
+        requests.WishTexts,
         Field(
             max_length=requests.MAX_TAGS,
             description="Wishes for this list alone, as say returns them; nothing is stored.",
@@ -474,13 +469,8 @@ def recommend(source: Source, asked: RecommendArguments) -> Answer[responses.Rec
     list follows general appeal.
     """
     given = _with_wishes(source, asked) if asked.wishes else source.model_input(asked)
-    options = requests.ListOptions(
-        k=asked.k,
-        where=asked.where,
-        first_date=asked.first_date,
-        last_date=asked.last_date,
-        exclude=asked.exclude,
-    )
+    named = set(requests.Narrowing.model_fields)
+    options = requests.ListOptions(**asked.model_dump(include=named))
     own = given.personal.state.variety if given.personal is not None else 0.0
     found = given.recommend(options, own if asked.variety is None else asked.variety)
     return Answer(
