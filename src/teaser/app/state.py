@@ -7,7 +7,7 @@ state at one moment: what had ended by then is not in it.
 import copy
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, Literal, Self, get_args
 
@@ -374,14 +374,8 @@ class State:
     @property
     def current(self) -> Feed:
         """The current feed."""
-        return Feed(
-            presses=self.presses,
-            filters=self.filters,
-            variety=self.variety,
-            balance=self.balance,
-            ends=tuple(end for end in self.ends if end.kind == "press"),
-            lasting=self.lasting,
-        )
+        own = {each.name: getattr(self, each.name) for each in fields(Feed)}
+        return Feed(**{**own, "ends": tuple(end for end in self.ends if end.kind == "press")})
 
     @property
     def permanent_presses(self) -> Mapping[str, int]:
@@ -397,6 +391,10 @@ def _feed_json(**given: Any) -> dict[str, Any]:
     """Return a feed as it is stored; what is not given is as in a new list."""
     usual = {"presses": {}, "temporary": [], "filters": {}, "variety": 0.0, "balance": AS_FITTED}
     return {**usual, **given}
+
+
+# The parts of a draft that are dicts.
+_PAIRS = ("history", "hidden", "hidden_tags", "feeds")
 
 
 @dataclass
@@ -426,26 +424,13 @@ class Draft:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the draft that was stored."""
-        pairs = {name: dict(data[name]) for name in ("history", "hidden", "hidden_tags", "feeds")}
-        return cls(
-            **pairs,
-            about=tuple(data["about"]),
-            profiling=data["profiling"],
-            order=data["order"],
-            feed=data["feed"],
-        )
+        pairs = {name: dict(data[name]) for name in _PAIRS}
+        return cls(**{**data, **pairs, "about": tuple(data["about"])})
 
     def to_json(self) -> dict[str, Any]:
         """Return the draft as it is stored: ids may be numbers, so dicts become pairs."""
-        names = ("history", "hidden", "hidden_tags", "feeds")
-        pairs = {name: list(getattr(self, name).items()) for name in names}
-        return {
-            **pairs,
-            "about": list(self.about),
-            "profiling": self.profiling,
-            "order": self.order,
-            "feed": self.feed,
-        }
+        pairs = {name: list(getattr(self, name).items()) for name in _PAIRS}
+        return {**vars(self), **pairs, "about": list(self.about)}
 
     @classmethod
     def from_state(cls, state: State) -> Self:
@@ -478,21 +463,17 @@ class Draft:
         ends = [*current.ends]
         ends += [Ending("hide", item, 0, t, True) for item, t in hidden.items() if t]
         ends += [Ending("hide", tag, 0, t) for tag, t in hidden_tags.items() if t]
+        of_feed = {**vars(current), "ends": tuple(sorted(ends, key=lambda end: end.until))}
         return State(
+            **of_feed,
             history=tuple(self.history),
-            presses=current.presses,
             hidden=tuple(hidden),
-            variety=current.variety,
-            balance=current.balance,
             about=self.about,
             undoable=undoable,
             redoable=redoable,
             n_events=n_events,
             strengths={item: x for item, x in self.history.items() if x != 1},
-            filters=current.filters,
             hidden_tags=tuple(hidden_tags),
-            ends=tuple(sorted(ends, key=lambda end: end.until)),
-            lasting=current.lasting,
             feed=self.feed,
             feeds=feeds,
             profiling=self.profiling,
