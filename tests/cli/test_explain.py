@@ -178,7 +178,7 @@ def test_say_takes_own_words(shop: Path, tmp_path: Path) -> None:
 
 
 def test_how_say_refuses(shop: Path) -> None:
-    assert "--today must be a day" in refused("say", shop / "model", "jazz", "--today", "soon")
+    assert "--today must be a date" in refused("say", shop / "model", "jazz", "--today", "soon")
     assert "Unknown interpreter" in refused("say", shop / "model", "jazz", "--interpreter", "x")
     assert "at most 2,000" in refused("say", shop / "model", "jazz " * 500)
 

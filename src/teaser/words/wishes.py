@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError, UnknownNameError, closest_names, shortened
 from teaser.model.tables import History
@@ -497,18 +496,12 @@ def _presses(model: TaggedModel, wishes: Iterable[Wish]) -> Mapping[Tag, int]:
         if wish.kind == "press":
             steps: Mapping[Tag, int] = {Tag.parse(wish.name): wish.steps}
         elif wish.kind == "like":
-            steps = start_presses(model, _item(model, wish.name))
+            steps = start_presses(model, wish.name)
         else:
             continue
         for tag, n in steps.items():
             net[tag] = max(-MAX_PRESSES, min(MAX_PRESSES, net.get(tag, 0) + n))
     return {tag: n for tag, n in net.items() if n}
-
-
-def _item(model: TaggedModel, name: str) -> ItemId:
-    """Return the id that a text names: ids may be numbers."""
-    first = model.items_[0] if len(model.items_) else ""
-    return int(name) if isinstance(first, int) and name.lstrip("-").isdigit() else name
 
 
 def _allowed(model: TaggedModel, wishes: Sequence[Wish], today: date) -> Array:
