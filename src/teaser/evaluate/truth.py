@@ -30,6 +30,8 @@ SHOWN = 20
 COMMON = 0.05
 # What is known of a person stands on so many items at least.
 LEAST_OWN = 2
+# A tag that people choose so many times as often as others is telling.
+TELLING = 3.0
 # Scores of one block of people, about 32 MB.
 _NUMBERS = 2**22
 # A leaning that is smaller than this, relative to the largest, is rounding.
@@ -103,11 +105,13 @@ class Truth:
     def readability(self) -> float:
         """Entries with a reason x agreement of what is known x its ratio; 0 if nothing is known.
 
-        It says how often a reason can be read, and how true and how telling the profile is.
+        It says how often a reason can be read, and how true and how telling the profile is. A
+        ratio above 3 counts as 3: narrow tags, such as groups of few items, have higher ones, and
+        are not easier to read.
         """
         if self.known is None or self.agreement is None:
             return 0.0
-        return self.with_reason * self.agreement * self.known
+        return self.with_reason * self.agreement * min(self.known, TELLING)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
