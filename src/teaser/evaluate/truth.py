@@ -404,16 +404,19 @@ def _press(
     """Return what presses do on a tag of each person, drawn by its weight; None without any."""
     drawn = draw_presses(weights, model.tags_, 1, sign, rng)
     has_tag = np.array([bool(net) for net in drawn], dtype=bool)
+    index = model.tag_table_.index
+    columns = np.array([next((index[tag] for tag in net), 0) for net in drawn], dtype=np.int64)
+    carried = model.tag_table_.carriers.items[columns]  # people x items
+    width = len(model.items_)
+    listed = as_rows(first, width)
+    left = carried.sum(axis=1) - _binary(rows).multiply(carried).sum(axis=1)
+    if sign > 0:  # where every item with the tag is listed or viewed, + can bring nothing
+        has_tag &= left > listed.astype(bool).astype(float).multiply(carried).sum(axis=1)
     if not has_tag.any():
         return None
     after = {n: lists(tuple(dict.fromkeys(net, n * sign) for net in drawn)) for n in (1, 3, 5)}
-    width = len(model.items_)
     shown = {n: as_rows(each, width).astype(bool) for n, each in {0: first, **after}.items()}
     changed = {n: np.asarray((shown[0] != shown[n]).sum(axis=1)).ravel() > 0 for n in (1, 3)}
-    index = model.tag_table_.index
-    columns = np.array([next((index[tag] for tag in net), 0) for net in drawn])
-    carried = model.tag_table_.carriers.items[columns]  # people x items
-    left = carried.sum(axis=1) - _binary(rows).multiply(carried).sum(axis=1)
     many = has_tag & (left >= SHOWN)
     before, five = (
         np.asarray(shown[n].astype(float).multiply(carried).sum(axis=1)).ravel() for n in (0, 5)
