@@ -176,7 +176,7 @@ def draw_profile(
         How many items the history has.
     """
     appeal = None if general is None else TagBar("general appeal", general)
-    note = f"of a history of {counted(seen, 'item')}, certainty {certainty:.1f}"
+    note = f"of a history of {counted(seen, 'item')}, {percent(certainty)} sure"
     return _draw("profile", note=note, general=appeal, features=features)
 
 
