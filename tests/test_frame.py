@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from teaser.errors import MissingPackageError
-from teaser.frame import FrameList, as_pandas, id_type, make_frame
+from teaser.frame import FrameList, as_pandas, make_frame
 
 COLUMNS = {"item_id": None, "score": pl.Float64, "title": pl.String}
 
@@ -16,14 +16,6 @@ class Numbers(FrameList[int]):
 
     def to_frame(self) -> pl.DataFrame:
         return make_frame(([n] for n in self), {"n": pl.Int64})
-
-
-@pytest.mark.parametrize(
-    ("ids", "wanted"),
-    [([1, 2], pl.Int64), (["a", 2], pl.String), ([], pl.String), ([None, 3], pl.Int64)],
-)
-def test_ids_are_whole_numbers_or_texts(ids: list[object], wanted: object) -> None:
-    assert id_type(ids) == wanted
 
 
 def test_a_slice_is_such_a_list_too_and_keeps_its_attributes() -> None:
@@ -52,8 +44,3 @@ def test_a_missing_pandas_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         Numbers([1]).to_pandas()
     with pytest.raises(MissingPackageError):
         as_pandas(make_frame([], COLUMNS))
-
-
-def test_ids_of_both_types_become_texts() -> None:
-    frame = make_frame([(1, 0.5, "a"), ("b", 1.0, None), (None, 1.0, None)], COLUMNS)
-    assert frame["item_id"].to_list() == ["1", "b", None]

@@ -71,20 +71,6 @@ def test_reasons_are_structs_of_their_kind() -> None:
     assert (boost["kind"], boost["feature"], boost["value"]) == ("boost", "promoted", "yes")
 
 
-def test_an_empty_list_has_the_same_columns() -> None:
-    empty, full = Recommendations().to_frame(), Recommendations([FIRST]).to_frame()
-    assert empty.schema == full.schema
-    assert empty.height == 0
-
-
-def test_whole_numbers_stay_whole_numbers() -> None:
-    viewed = ViewedReason(7, 0.2, 0.2)
-    frame = Recommendations([Recommendation(5, 1.0, 1.0, (viewed,))]).to_frame()
-    assert frame["item_id"].to_list() == [5]
-    assert frame["reasons"][0][0]["item_id"] == 7
-    assert frame["reasons"][0][0]["value"] == "7"
-
-
 def test_several_lists_are_one_frame_with_their_users() -> None:
     batch = RecommendationBatch(
         [Recommendations([FIRST, SECOND]), Recommendations(), Recommendations([SECOND])]
@@ -96,21 +82,6 @@ def test_several_lists_are_one_frame_with_their_users() -> None:
     assert named["user_id"].to_list() == ["u", "u", "w"]
     assert batch.to_pandas([4, 5, 6])["user_id"].to_list() == [4, 4, 6]
     assert batch[2:].to_frame()["item_id"].to_list() == ["c"]
-
-
-def test_users_may_have_ids_of_both_types() -> None:
-    batch = RecommendationBatch([Recommendations([Recommendation("i", 1.0, 1.0, ())])] * 2)
-    assert batch.to_frame([1, "b"])["user_id"].to_list() == ["1", "b"]
-
-
-def test_a_line_says_of_what_kind_a_reason_is() -> None:
-    reasons = (
-        Reason(Tag("genre", "jazz"), 0.5, 0.5, 0.5),
-        ViewedReason("j", -0.3, -0.3, "A film", disliked=True),
-        BoostReason("promoted", 0.002, 0.002),
-    )
-    line = Recommendation("i", 1.0, 1.0, reasons).line()
-    assert line == "100%  i: +50% jazz, -30% disliked A film, +0% boost promoted"
 
 
 def test_there_is_an_id_for_each_list() -> None:

@@ -28,14 +28,6 @@ def set_about(client: TestClient, *facts: str) -> str:
 
 
 class TestSite:
-    def test_the_form_is_optional_and_says_what_it_does(self, client: TestClient) -> None:
-        page = client.get("/profile").text
-        form = page.split('id="about-you"')[1].split("</details>")[0]
-        assert "About you (optional)" in form
-        assert "move your affinities with tags" in form
-        assert form.count("I would rather not say") == form.count("<select") == 2
-        assert "selected" not in form
-
     def test_a_fact_makes_a_list_is_said_and_undone(
         self, client: TestClient, people_model: Teaser
     ) -> None:

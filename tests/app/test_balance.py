@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app.conftest import TestClient, listed, text_of
+from app.conftest import TestClient, listed
 
 from teaser import Teaser
 from teaser.profile import Steering
@@ -42,35 +42,6 @@ def why(client: TestClient, item_id: object) -> str:
 
 
 class TestSite:
-    def test_the_page_of_an_item_names_what_was_viewed_and_offers_to_remove_it(
-        self, visitor: TestClient, remainder_model: Teaser
-    ) -> None:
-        move(visitor, 0.8)
-        page = visitor.get("/item/i5").text
-        why = remainder_model.explain("i5", HISTORY, steering=Steering(balance=0.8))
-        assert why.viewed
-        for item in why.viewed:
-            assert f"Event {str(item)[1:]}" in text_of(page)
-            assert f'name="remove" value="{item}"' in page
-
-    def test_what_it_did_is_said_kept_and_undone(self, visitor: TestClient) -> None:
-        before = listed(visitor.get("/").text)
-        page = move(visitor, 1.0)
-        assert "Balance: <b>people like me alone</b>" in page
-        assert listed(page) != before
-        assert listed(visitor.get("/").text) == listed(page)
-        undone = visitor.post("/act", data={"undo": "1"}).text
-        assert listed(undone) == before
-        assert "Taken back: Balance: <b>people like me alone</b>" in undone
-
-    def test_a_viewed_item_can_be_removed_where_it_is_a_reason(self, visitor: TestClient) -> None:
-        page = move(visitor, 1.0)
-        item = listed(page)[0]
-        button = re.search(r'because you viewed .*?name="remove" value="(\w+)"', why(visitor, item))
-        assert button
-        visitor.post("/act", data={"remove": button[1]})
-        assert f'because you viewed <a href="/item/{button[1]}"' not in why(visitor, item)
-
     def test_what_would_bring_it_up_is_exact(
         self, visitor: TestClient, remainder_model: Teaser
     ) -> None:
@@ -113,11 +84,6 @@ class TestSite:
         assert "Balance: tags" in page
         assert 'name="remove"' not in page
         assert 'id="balance"' not in page
-
-    def test_a_plain_model_has_no_slider(self, serve: Callable[..., TestClient]) -> None:
-        plain = serve()
-        assert 'id="balance"' not in plain.get("/options").text
-        assert "about-you" not in plain.get("/profile").text
 
 
 class TestApi:

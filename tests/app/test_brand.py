@@ -68,21 +68,6 @@ def test_a_colour_that_cannot_be_read_is_replaced_and_said() -> None:
     assert brand_of(accent="#102040").notes == ()
 
 
-def test_colours_are_read_and_written() -> None:
-    assert str(Colour.parse(" #0B6f66 ")) == "#0b6f66"
-    assert Colour.parse("f80") == Colour(255, 136, 0)
-    for text in ("", "teal", "#12345", "#12345g", "rgb(1,2,3)"):
-        with pytest.raises(ParameterError, match="is no colour"):
-            Colour.parse(text)
-
-
-def test_an_accent_like_the_orange_moves_the_other_side() -> None:
-    found = brand_of(accent="#a3440a")
-    assert "--orange: light-dark(#37508a, #a9bdf0);" in found.css
-    assert "becomes blue" in found.notes[-1]
-    assert "--orange" not in brand_of(accent="#555555").css
-
-
 def test_a_logo_is_served_so_that_no_script_runs(
     serve: Callable[..., TestClient], tmp_path: Path
 ) -> None:

@@ -3,7 +3,6 @@
 import json
 import logging
 import re
-import sys
 from collections.abc import Callable
 from contextvars import copy_context
 from pathlib import Path
@@ -15,12 +14,10 @@ from teaser.app.monitoring import (
     RequestRecord,
     begin_request,
     configure_logs,
-    log_request,
 )
 from teaser.app.settings import Settings
 from teaser.console import visible_line
 
-ANSWER = {"method": "GET", "route": "/item/{item_id}", "status": 200, "ms": 12.3}
 PRIVATE = "tom@example.org"
 HOSTILE = "a\n\tb\r\x1b[31m\x9b\u2028c\u202ed"
 
@@ -54,28 +51,6 @@ def log_failure(request_id: str = "0123456789abcdef") -> None:
 
 
 class TestJson:
-    def test_a_request_is_an_object(self, handler_of: Any, capsys: Any) -> None:
-        handler_of(log_format="json")
-        record = RequestRecord("0123456789abcdef")
-        record.times += [("store_read", 0.001), ("store_write", 0.002), ("model", 0.0041)]
-
-        def log() -> None:
-            begin_request(record)
-            log_request(record, ANSWER, level=logging.INFO)
-
-        copy_context().run(log)
-        said = json.loads(capsys.readouterr().err)
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", said.pop("time"))
-        assert said == {
-            "level": "info",
-            "logger": "teaser.access",
-            "message": "request",
-            **ANSWER,
-            "store_ms": 3.0,
-            "model_ms": 4.1,
-            "request_id": "0123456789abcdef",
-        }
-
     def test_an_exception_has_its_type_and_stack_and_no_message(
         self, handler_of: Any, capsys: Any
     ) -> None:
@@ -88,25 +63,8 @@ class TestJson:
         assert (said["error"], said["request_id"]) == ("ValueError", "0123456789abcdef")
         assert re.search(r"test_logs.py:\d+ fail: .*\nKeyError\n(.*\n)+ValueError", said["stack"])
 
-    def test_for_debugging_messages_are_written(self, handler_of: Any, capsys: Any) -> None:
-        handler_of(log_format="json", log_level="debug")
-        copy_context().run(log_failure)
-        assert f"{PRIVATE} is not there" in json.loads(capsys.readouterr().err)["error"]
-
 
 class TestText:
-    def test_a_request_is_a_line(self, handler_of: Any, capsys: Any) -> None:
-        handler_of()
-
-        def log() -> None:
-            record = RequestRecord("0123456789abcdef")
-            begin_request(record)
-            log_request(record, ANSWER, level=logging.INFO)
-
-        copy_context().run(log)
-        facts = "method=GET route=/item/{item_id} status=200 ms=12.3 request_id=0123456789abcdef"
-        assert capsys.readouterr().err.endswith(f"Z INFO teaser.access: request {facts}\n")
-
     def test_a_value_cannot_write_lines_of_its_own(self, handler_of: Any, capsys: Any) -> None:
         handler_of()
         logging.getLogger("teaser").warning("%s", HOSTILE)
@@ -131,17 +89,3 @@ def test_what_asyncio_shows_of_objects_is_left_out(handler_of: Any, capsys: Any)
     written = capsys.readouterr().err
     assert PRIVATE not in written
     assert "Task exception was never retrieved" in written
-
-
-def test_a_group_of_exceptions_shows_each(handler_of: Any) -> None:
-    formatter = handler_of().formatter
-    try:
-        raise ExceptionGroup(PRIVATE, [OSError(PRIVATE), KeyError(PRIVATE)])
-    except ExceptionGroup:
-        record = logging.LogRecord("teaser", 40, "", 1, "said", None, sys.exc_info())
-    lines = formatter.format(record).splitlines()
-    assert [line for line in lines[1:] if not line.startswith(" ")] == [
-        "OSError",
-        "KeyError",
-        "ExceptionGroup",
-    ]

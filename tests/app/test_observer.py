@@ -123,15 +123,6 @@ class TestLines:
         assert [line["status"] for line in lines_of(caplog)] == [499]
         assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
 
-    def test_monitoring_is_logged_for_debugging_only(
-        self, client: TestClient, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        with caplog.at_level(logging.DEBUG, "teaser"):
-            client.get("/healthz")
-            client.get("/")
-        levels = [r.levelno for r in caplog.records if r.name == "teaser.access"]
-        assert levels == [logging.DEBUG, logging.INFO]
-
 
 def test_all_is_counted_as_prometheus_reads_it(own_client: TestClient) -> None:
     person = new_person(own_client)

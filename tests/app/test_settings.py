@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from teaser.app.settings import Settings, host_of
+from teaser.app.settings import Settings
 from teaser.errors import ParameterError
 
 
@@ -161,26 +161,6 @@ def test_names_are_ours_or_not(given: dict[str, Any], header: str, is_own: bool)
     assert Settings(model=Path("m"), **given).is_own_host(header) is is_own
 
 
-@pytest.mark.parametrize(
-    ("header", "host"),
-    [
-        ("A.example:80", "a.example"),
-        ("a.example.", "a.example"),
-        ("[::1]:80", "::1"),
-        ("::1", None),
-        ("a b", None),
-        ("a/b", None),
-        ("a@b", None),
-        ("a:80:80", None),
-        ("a:x", None),
-        ("", None),
-        (".", None),
-    ],
-)
-def test_a_host_is_read(header: str, host: str | None) -> None:
-    assert host_of(header) == host
-
-
 def test_wrong_values_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in (
         ("MAX_BODY", "0"),
@@ -211,19 +191,3 @@ def test_boosts_are_read_and_come_back_from_the_environment(
     for wrong in ("promoted", "promoted:much", ":1", "a:1;b"):
         with pytest.raises(ParameterError, match=r"TEASER_BOOST.*ID_OR_TAG:number"):
             Settings(model="m", boost=wrong)
-
-
-def test_the_time_zone_is_that_of_the_machine_unless_given() -> None:
-    assert Settings(model=Path("m")).zone is None
-    zone = Settings(model=Path("m"), time_zone=" Europe/Brussels ").zone
-    assert zone is not None
-    assert zone.key == "Europe/Brussels"
-
-
-def test_only_an_import_may_be_large() -> None:
-    settings = Settings(model=Path("m"), max_body=10, max_import=99)
-    assert (
-        settings.largest_body("/api/v1/people/x/import") == settings.largest_body("/import") == 99
-    )
-    assert settings.largest_body("/act") == settings.largest_body("/imports") == 10
-    assert Settings(model=Path("m"), max_body=100, max_import=9).largest_body("/import") == 100

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from app.conftest import API, TestClient, new_person
+from app.conftest import TestClient
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -30,31 +30,6 @@ def traced(
     app.state.traces.provider.add_span_processor(SimpleSpanProcessor(memory))
     yield TestClient(app, client=("10.0.0.1", 1), raise_server_exceptions=False), memory
     app.state.traces.close()
-
-
-def test_a_request_has_a_span_with_those_of_store_and_model_below(
-    traced: tuple[TestClient, InMemorySpanExporter],
-) -> None:
-    client, memory = traced
-    person = new_person(client)
-    memory.clear()
-    client.get(f"{person}/recommendations?k=3")
-    spans: dict[str, Any] = {span.name: span for span in memory.get_finished_spans()}
-    template = f"{API}/people/{{person_id}}/recommendations"
-    assert set(spans) == {f"GET {template}", "store read", "model"}
-    request = spans.pop(f"GET {template}")
-    assert request.kind.name == "SERVER"
-    assert request.resource.attributes["service.name"] == "teaser"
-    assert dict(request.attributes) == {
-        "http.request.method": "GET",
-        "http.route": template,
-        "http.response.status_code": 200,
-    }
-    for span in spans.values():
-        assert span.parent.span_id == request.context.span_id
-        assert span.start_time >= request.start_time
-        assert span.end_time <= request.end_time
-        assert dict(span.attributes) == {}
 
 
 def test_failures_are_marked_and_say_nothing_more(

@@ -5,7 +5,6 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
@@ -14,20 +13,10 @@ from pydantic import ValidationError, create_model
 import teaser
 from teaser import Dataset, Rules, Teaser
 from teaser.artifact import Content
-from teaser.bridges._options import READING, GivenOptions, PackedState, as_column, option_fields
+from teaser.bridges._options import GivenOptions, PackedState, option_fields
 from teaser.data.interactions import STRENGTH
 
 Options: Any = create_model("Options", __base__=GivenOptions, **option_fields(strength="weight"))
-
-
-def test_fields_are_the_parameters_of_the_library() -> None:
-    fields = Options.model_fields
-    assert set(fields) == {*READING, "rules", "recipe", *Teaser().parameters()}
-    for name, value in Teaser().parameters().items():
-        assert fields[name].default == value, name
-    assert fields["recipe"].default == "auto"
-    assert (fields["strength"].default, fields["counts"].default) == ("weight", "once")
-    assert Options.model_json_schema()["properties"]["l2_weights"]["default"] == 200.0
 
 
 def test_only_given_options_are_written_and_read_back() -> None:
@@ -113,13 +102,6 @@ def test_disliked_items_count_below_zero() -> None:
     assert how.histories(rows, (1, 3)).toarray().tolist() == [[STRENGTH, 0, 1]]
     assert how.columns() == ["rating"]
     assert how.histories(rows.drop("rating"), (1, 3)).toarray().tolist() == [[1, 0, 1]]
-
-
-def test_arrays_of_any_type_become_columns() -> None:
-    seconds = np.array(["2024-05-01T10:00:00"], dtype="datetime64[s]")
-    assert as_column(seconds).to_list()[0].isoformat() == "2024-05-01T10:00:00"
-    assert as_column(np.array(["a", None], dtype=object)).to_list() == ["a", None]
-    assert as_column(np.array([1.5])).to_list() == [1.5]
 
 
 class Holder(PackedState):

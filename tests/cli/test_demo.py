@@ -8,7 +8,6 @@ import pytest
 from commands import refused, said
 
 from teaser import Dataset, Tag, Teaser, load
-from teaser.cli.demo import TOWN, choose_person, choose_tag
 from teaser.data import demo
 
 
@@ -38,21 +37,6 @@ def test_the_catalogue_is_as_large_as_promised(catalogue: Dataset) -> None:
     }
     assert set(catalogue.tag_report.tags) == features
     assert set(catalogue.rules.roles) == {"title", "picture", "description", "date"}
-
-
-def test_the_person_went_mostly_to_one_town(catalogue: Dataset) -> None:
-    history = choose_person(catalogue)
-    towns = [catalogue.table["town"][catalogue.items.index_of(i)] for i in history]
-    assert 5 <= len(history) <= 8
-    assert towns.count(TOWN.value) > len(towns) / 2
-
-
-def test_the_presses_change_the_list(catalogue: Dataset, fitted: Teaser) -> None:
-    history = choose_person(catalogue)
-    tag = choose_tag(fitted, history)
-    before = {r.item_id for r in fitted.recommend(history, k=10)}
-    after = {r.item_id for r in fitted.recommend(history, {tag: 3}, k=10)}
-    assert len(after - before) >= 2
 
 
 def mean_town_affinities(model: Teaser) -> tuple[list[str], np.ndarray, np.ndarray]:

@@ -7,10 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import refused, run
-
-from teaser.app.mcp import stdio
-from teaser.app.settings import Settings
+from commands import refused
 
 pytestmark = pytest.mark.usefixtures("own_logs")
 
@@ -54,23 +51,3 @@ def test_somebody_who_tries_it_by_hand_is_told_what_it_waits_for(shop: Path) -> 
     os.close(terminal)
     assert "Waiting for an assistant" in said
     assert "stores nothing" in said
-
-
-@pytest.mark.parametrize("stateless", [True, False])
-def test_options_become_settings(
-    shop: Path, monkeypatch: pytest.MonkeyPatch, stateless: bool
-) -> None:
-    given = []
-
-    def record(settings: Settings, *, stores: bool) -> None:
-        given.append((settings, stores))
-
-    monkeypatch.setattr(stdio, "serve_stdio", record)
-    monkeypatch.setenv("TEASER_TIME_ZONE", "Europe/Brussels")
-    monkeypatch.setenv("TEASER_DATABASE_URL", "sqlite:///of-a-site.db")
-    options = ["--stateless"] if stateless else ["--database", "sqlite:///x.db"]
-    assert run("mcp", shop / "model", "--name", "Events", *options).exit_code == 0
-    ((settings, stores),) = given
-    assert (settings.name, stores) == ("Events", not stateless)
-    assert settings.time_zone == "Europe/Brussels"
-    assert settings.database_url == ("" if stateless else "sqlite:///x.db")

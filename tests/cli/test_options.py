@@ -3,38 +3,9 @@
 import inspect
 from typing import get_args
 
-import pytest
-import typer
-from typer.testing import CliRunner
-
 from teaser import Teaser
 from teaser.cli import fit, options
-from teaser.cli.options import build
-from teaser.errors import ParameterError
-from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder
-
-
-def test_several_numbers_are_written_with_commas() -> None:
-    given = dict.fromkeys(inspect.signature(fit.fit).parameters)
-    plain = {**given, "discovered_grains": "100, 7.5", "discovered_names": "groups.toml"}
-    wanted = DiscoveredTags(grains=(100, 7.5), names="groups.toml")
-    assert build(Teaser, plain).discovered == wanted
-    assert build(Teaser, {**given, "discovered": True}).discovered == DiscoveredTags()
-    for wrong in ("100;20", "many", "100,"):
-        with pytest.raises(ParameterError, match=f"--discovered-grains .* found '{wrong}'"):
-            build(Teaser, {**given, "discovered_grains": wrong})
-    app = typer.Typer()
-    app.command()(fit.fit)
-    said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    assert "default: 20,5" in said
-
-
-def test_a_word_may_stand_in_place_of_a_number() -> None:
-    given = dict.fromkeys(inspect.signature(fit.fit).parameters)
-    assert build(Teaser, {**given, "tol": "settled"}).tol == "settled"
-    assert build(Teaser, {**given, "tol": "1e-2"}).tol == 0.01
-    with pytest.raises(ParameterError, match="--tol takes a number or settled, found 'soon'"):
-        build(Teaser, {**given, "tol": "soon"})
+from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
 
 
 def test_fit_and_estimate_have_every_parameter_of_the_model() -> None:
@@ -52,14 +23,6 @@ def test_fit_and_estimate_have_every_parameter_of_the_model() -> None:
             _, info = get_args(found[name].annotation)
             assert info.help, name
             assert info.rich_help_panel, name
-
-
-def test_without_options_the_model_is_the_default_one() -> None:
-    parameters = inspect.signature(fit.estimate).parameters
-    given = {
-        name: p.default for name, p in parameters.items() if name not in ("dataset", "as_json")
-    }
-    assert vars(build(Teaser, given)) == vars(Teaser())
 
 
 def test_ids_are_repeated_or_separated_by_commas() -> None:

@@ -1,13 +1,11 @@
 """prepare and partition: tables, public data sets, generated events; refused options; rules."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from commands import refused, run, said
+from commands import refused, said
 from conftest import small_tables
 
 from teaser import Dataset, Rules
@@ -125,18 +123,6 @@ def test_an_option_of_tables_is_refused_for_a_public_data_set(tmp_path: Path) ->
         prepare([tmp_path / "ml"], tmp_path / "d", item="i")
 
 
-def test_strengths_are_made_as_asked(paths: list[Path], tmp_path: Path) -> None:
-    rows = pl.read_csv(paths[0])
-    rows = rows.with_columns(when=pl.lit("2024-01-01"), weight=pl.col("rating") / 2)
-    rows.with_columns(when=pl.lit("2024-01-08")).vstack(rows).write_csv(paths[0])
-    options = ("--strength", "weight", "--counts", "log", "--time", "when", "--half-life", "7")
-    text = said("prepare", *paths, "-o", tmp_path / "d", *options)
-    assert "weight x 2^(-age / 7 days), age counted from 2024-01-08" in " ".join(text.split())
-    found = Dataset.load(tmp_path / "d")
-    wanted = np.log1p(0.75 * rows["rating"].unique().to_numpy())
-    np.testing.assert_allclose(np.unique(found.X.data), np.sort(wanted), rtol=1e-6)
-
-
 def test_dislikes_are_kept_beside_the_interactions(paths: list[Path], tmp_path: Path) -> None:
     rows = pl.read_csv(paths[0])
     stars = rows["rating"].to_list()
@@ -163,24 +149,9 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_reading(tmp_path: Pat
         prepare([tmp_path / "none.csv", tmp_path / "none.csv"], tmp_path)
 
 
-CAMP = '[[tags]]\nkind = "category"\ncolumn = "camp"\n'
-
-
 def with_users(club: Path, folder: Path) -> list[Any]:
     tables = (club / "visits.csv", club / "items.csv")
     return ["prepare", *tables, "--out", folder, "--users", club / "users.csv"]
-
-
-def test_the_written_rules_can_be_edited_and_used(shop: Path, tmp_path: Path) -> None:
-    said("prepare", shop / "ratings.csv", shop / "items.parquet", "-o", tmp_path / "a")
-    rules = tmp_path / "a" / "rules.toml"
-    edited = tmp_path / "edited.toml"
-    edited.write_text(
-        rules.read_text().replace('column = "town"', 'column = "town"\nfeature = "place"')
-    )
-    tables = (shop / "ratings.csv", shop / "items.parquet")
-    said("prepare", *tables, "-o", tmp_path / "b", "--rules", edited)
-    assert "place=Ghent" in said("info", tmp_path / "b", "--find", "ghent")
 
 
 def test_the_events_need_no_files(tmp_path: Path) -> None:
@@ -230,54 +201,6 @@ def test_it_reports_and_writes_inferred_rules(club: Path, tmp_path: Path) -> Non
     people = Dataset.load(tmp_path / "data").user_features
     assert people is not None
     assert Rules.read(written).tags == people.rules.tags
-
-
-def test_edited_rules_are_kept(club: Path, tmp_path: Path) -> None:
-    words = with_users(club, tmp_path / "data")
-    said(*words)
-    written = tmp_path / "data" / "user_rules.toml"
-    written.write_text(CAMP)
-    result = run(*words)
-    assert "user_rules.inferred.toml beside it" in " ".join(result.stderr.split())
-    assert written.read_text() == CAMP
-    said(*words, "--user-rules", written)
-    assert {t.feature for t in Dataset.load(tmp_path / "data").user_tags} == {"camp"}
-
-
-def test_users_of_another_place_are_one_sentence(club: Path, tmp_path: Path) -> None:
-    (tmp_path / "u.csv").write_text("user_id,camp\nx1,music\nx2,cinema\n")
-    words = with_users(club, tmp_path / "d")
-    words[-1] = tmp_path / "u.csv"
-    assert "None of the 300 users" in refused(*words)
-
-
-def test_a_public_data_set_tells_of_its_users_if_asked(tmp_path: Path) -> None:
-    folder = tmp_path / "ml"
-    folder.mkdir()
-    ratings = [f"{u}::{1 + (u + i) % 9}::5::0" for u in range(1, 41) for i in range(4)]
-    (folder / "ratings.dat").write_text("\n".join(ratings))
-    movies = [f"{i}::Film {i} (1990)::{('Drama', 'Comedy')[i % 2]}" for i in range(1, 10)]
-    (folder / "movies.dat").write_text("\n".join(movies))
-    users = [f"{u}::{'FM'[u % 2]}::25::{u % 2}::12345" for u in range(1, 41)]
-    (folder / "users.dat").write_text("\n".join(users))
-    silent = json.loads(said("prepare", folder, "--out", tmp_path / "a", "--json"))
-    assert silent["user_tags"] == {}
-    words = ["prepare", folder, "--out", tmp_path / "b", "--users", "source"]
-    told = json.loads(said(*words, "--json"))
-    assert told["user_tags"] == {"age": 1, "gender": 2, "occupation": 2}
-
-
-def test_the_next_command_names_the_columns_too(
-    tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path
-) -> None:
-    renamed = tables[0].rename({"user_id": "who", "item_id": "what"})
-    renamed.write_csv(tmp_path / "rows.csv")
-    columns = ("--user", "who", "--item", "what")
-    heard = said("partition", tmp_path / "rows.csv", "-o", tmp_path / "parts", *columns)
-    assert "ITEMS --out DATA --user who --item what" in heard
-    same = ("--user", "who", "--item", "who")
-    heard = refused("partition", tmp_path / "rows.csv", "-o", tmp_path / "other", *same)
-    assert "'who'" in heard
 
 
 class TestStrangersTables:

@@ -14,13 +14,6 @@ from teaser.baselines import EASE
 from teaser.steer import similar
 
 
-def test_a_list_has_signed_reasons(shop: Path) -> None:
-    text = said("recommend", shop / "model", "--history", "i2,i6", "-k", 30)
-    assert "Event" in text
-    assert "+" in text
-    assert "-" in text
-
-
 def test_a_list_is_json(shop: Path) -> None:
     words = ("-i", "i2", "--k", 3, "-p", "type=film:-2", "--scale", "paper", "--json")
     found = json.loads(said("recommend", shop / "model", *words))
@@ -32,14 +25,6 @@ def test_a_list_is_json(shop: Path) -> None:
     assert found[0]["general_share"] == library[0].general_share
     assert "general" in said("recommend", shop / "model", "-i", "i2")
     assert found[0]["reasons"][0]["sentence"] == library[0].reasons[0].sentence()
-
-
-def test_viewed_items_and_reasons_against_are_options(shop: Path) -> None:
-    words = ("recommend", shop / "model", "-i", "i2", "-k", 100, "--json")
-    assert len(json.loads(said(*words))) == 39
-    every = json.loads(said(*words, "--include-history", "--no-negative"))
-    assert len(every) == 40
-    assert all(reason["share"] > 0 for r in every for reason in r["reasons"])
 
 
 def ids(*words: object) -> list[str]:
@@ -94,11 +79,6 @@ def test_a_boost_is_listed_as_one(shop: Path) -> None:
 )
 def test_what_cannot_be_asked_is_said(shop: Path, words: tuple[str, ...], told: str) -> None:
     assert told in refused("recommend", shop / "model", "-i", "i2", *words)
-
-
-def test_unknown_ids_are_ignored_if_asked(shop: Path) -> None:
-    words = (shop / "model", "-i", "i2,nope", "--unknown", "ignore")
-    assert ids(*words) == ids(shop / "model", "-i", "i2")
 
 
 def test_the_history_of_a_user_is_found(shop: Path) -> None:
@@ -167,17 +147,6 @@ def test_a_file_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:
     assert "sort" in refused(*words, "--out", tmp_path / "lists.parquet")
     (tmp_path / "histories.parquet").write_text("no parquet")
     assert "cannot be read" in refused(*words, "--out", tmp_path / "lists.parquet")
-
-
-def test_a_folder_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:
-    for n, user in enumerate(("ann", "bert")):
-        table = pl.DataFrame({"user_id": [user], "item_id": ["i2"]})
-        table.write_parquet(tmp_path / f"{n}.parquet")
-    out = tmp_path / "lists" / "all.parquet"
-    out.parent.mkdir()
-    told = said("recommend", shop / "model", "--all", tmp_path, "-k", 3, "--out", out)
-    assert "6 rows of 2 users" in told
-    assert pl.read_parquet(out)["user_id"].to_list() == ["ann"] * 3 + ["bert"] * 3
 
 
 def test_a_model_without_tags_lists_too(shop: Path, tmp_path: Path) -> None:

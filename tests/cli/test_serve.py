@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from teaser import Teaser
 from teaser.app.store import Store
 from teaser.cli.main import app
-from teaser.testing import example_dataset
 
 pytestmark = pytest.mark.usefixtures("own_logs")
 
@@ -30,15 +28,6 @@ def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
     assert not store.has_key(key.strip())
     assert "revoked" in run("keys", "list", "--database", url)[1]
     store.close()
-
-
-def test_a_name_is_used_once_and_revoked_once(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'p.db'}"
-    run("keys", "create", "shop", "--database", url)
-    code, _, error = run("keys", "create", "shop", "--database", url)
-    assert (code, "already" in error) == (2, True)
-    code, _, error = run("keys", "revoke", "other", "--database", url)
-    assert (code, "no key named" in error) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -73,16 +62,3 @@ def test_a_brand_that_cannot_be_used_is_one_sentence(
     assert code == 2
     assert said in " ".join(error.split())
     assert "Traceback" not in error
-
-
-def test_a_colour_that_is_changed_is_said_before_the_start(tmp_path: Path) -> None:
-    _, out, _ = run("serve", tmp_path, "--port", 0, "--accent", "#ffe000")
-    assert "accent #ffe000 cannot be read on #f5f4ef" in out
-
-
-def test_boosts_are_checked_with_the_model(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    Teaser(l2_weights=5.0, l2_encoder=5.0).fit(example_dataset()).save(folder)
-    code, _, error = run("serve", folder, "--port", 0, "--boost", "promotd:1")
-    assert code == 2
-    assert "boost names 'promotd', which is no item id, no tag" in " ".join(error.split())

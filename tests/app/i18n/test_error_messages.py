@@ -9,8 +9,7 @@ from app.conftest import OWN, TestClient
 
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.i18n.texts import LANGUAGES, texts_in
-from teaser.app.state import too_much
-from teaser.errors import ArtifactError, LimitError, ParameterError, TeaserError, UnknownNameError
+from teaser.errors import UnknownNameError
 
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
 
@@ -78,37 +77,6 @@ def test_too_much_and_too_often(serve: Callable[..., TestClient], language: str)
     assert said(often.text) == texts_in(language)(
         "Too many requests came from your address. Wait a minute and try again."
     )
-
-
-@pytest.mark.parametrize(
-    ("status", "error", "sentence"),
-    [
-        (500, None, "Something went wrong on our side."),
-        (507, None, "Something went wrong on our side."),
-        (418, None, "What was sent cannot be understood."),
-        (422, ParameterError("k must be positive."), "What was sent cannot be understood."),
-        (503, ArtifactError("damaged"), "This cannot be done just now."),
-        (422, LimitError("Many.", problem="shares"), "You have as many links as can be had."),
-        (422, LimitError("Many.", problem="actions"), "You have done as much as can be kept."),
-        (413, LimitError("Many.", problem="bytes"), "You have done as much as can be kept."),
-        (
-            422,
-            LimitError("{n} wishes.", problem="wishes", n=62, limit=50),
-            "These are 62 wishes, and at most 50 can be taken at once.",
-        ),
-        (
-            422,
-            too_much("hidden items", 20_000),
-            "There would be 20,000 hidden items, and at most 1,000 can be kept.",
-        ),
-    ],
-)
-def test_a_problem_or_a_status_decides(
-    status: int, error: TeaserError | None, sentence: str
-) -> None:
-    message = error_message(status, str(error), texts_in("en"), error)
-    assert message.text.startswith(sentence)
-    assert message.details == str(error)
 
 
 def test_facts_are_filled_in_as_they_are_and_cut_where_very_long() -> None:

@@ -11,7 +11,6 @@ from app.conftest import OWN, TestClient, services_of
 from teaser.app.pages.home import ActionForm
 from teaser.app.state import Event
 from teaser.app.store import Store
-from teaser.errors import ParameterError
 
 SCRIPT = {"x-teaser-script": "1"}
 
@@ -60,26 +59,6 @@ def test_each_button_asks_for_one_action() -> None:
         (ActionForm(reset="1"), Event("reset")),
     ):
         assert form.event() == event
-
-
-def test_a_form_that_cannot_be_read_is_refused() -> None:
-    for form in (
-        ActionForm(),
-        ActionForm(about=["a=b"]),
-        ActionForm(press="many a=b"),
-        ActionForm(presses="[1]"),
-        ActionForm(presses="{"),
-        ActionForm(presses="[" * 20_000),
-        ActionForm(vary="much"),
-        ActionForm(filter="[]"),
-        ActionForm(filter='{"only": ["\\ud800"]}'),
-        ActionForm(press="+1 a=b", lasts="soon"),
-        ActionForm(mute="soon i1"),
-        ActionForm(end_press="soon much a=b"),
-        ActionForm(end_press="2001-01-01T00:00:00+00:00 3 a=b"),
-    ):
-        with pytest.raises(ParameterError):
-            form.event()
 
 
 class TestForms:

@@ -1,6 +1,5 @@
 """Why this above that: numbers that add up, from any two cards; odd choices get a sentence."""
 
-import html
 import re
 from itertools import pairwise
 
@@ -41,36 +40,6 @@ class TestPage:
         assert [sum(row[i] for row in rows) for i in range(3)] == pytest.approx(total[:3], abs=1e-9)
         assert total[:2] == tuple(round(why.score, 2) for why in whys)
         assert total[3] == total[2]
-
-    def test_says_which_is_above_and_why(self, visitor: TestClient, model: Teaser) -> None:
-        first, second = (e.item_id for e in model.recommend(["i1"], {"type=film": -1}, k=2))
-        page = visitor.get("/compare", params={"item": [first, second]}).text
-        told = re.search(r'<p class="told">(.*?)</p>', page, re.S)
-        assert told
-        titles = [model.title(model.items_.index_of(i)) for i in (first, second)]
-        plain = re.sub(r"<[^>]+>", "", told[1])
-        assert re.match(rf"{titles[0]} scores [\d.]+ more than {titles[1]}, mostly because", plain)
-        assert "number 1 in your list" in page
-        assert "number 2 in your list" in page
-        swapped = re.search(r'href="(/compare\?item=[^"]+)"', page)
-        assert swapped
-        back = visitor.get(html.unescape(swapped[1])).text
-        assert f'<p class="told">{told[1]}</p>' in back
-
-    def test_a_press_there_returns_to_it(self, visitor: TestClient) -> None:
-        path = "/compare?item=i3&item=i4"
-        page = visitor.post("/act", data={"press": "+1 town=Ghent", "back": path}).text
-        assert "+ on <b>Ghent</b>" in page
-        assert "Why this above that" in page
-
-    def test_without_the_profile_general_appeal_decides(
-        self, visitor: TestClient, model: Teaser
-    ) -> None:
-        visitor.post("/act", data={"profiling": "appeal"})
-        page = visitor.get("/compare", params={"item": ["i3", "i4"]}).text
-        exact = model.compare("i3", "i4", [])
-        *_, total = [tuple(map(number, row)) for row in ROW.findall(page)]
-        assert total[:2] == (round(exact.score, 2), round(exact.other_score, 2))
 
     def test_a_mixed_list_may_have_them_the_other_way_round(
         self, visitor: TestClient, model: Teaser
@@ -117,22 +86,3 @@ class TestChoice:
         response = visitor.get("/compare", params={"item": "<script>alert(1)</script>"})
         assert response.status_code == 404
         assert "<script>alert" not in response.text
-
-
-class TestWaysThere:
-    def test_a_shared_profile_has_no_ticks(self, visitor: TestClient) -> None:
-        found = re.search(r'value="http://testserver(/s/[\w-]{43})"', visitor.post("/share").text)
-        assert found
-        assert "form=compare" not in visitor.get(found[1]).text
-
-    def test_from_an_item_to_the_one_above_it(self, visitor: TestClient) -> None:
-        order = listed(visitor.get("/").text)
-        page = visitor.get(f"/item/{order[3]}").text
-        assert f'href="/compare?item={order[2]}&amp;item={order[3]}"' in page
-        assert "Compare with the one above it in my list" in page
-        page = visitor.get(f"/item/{order[0]}").text
-        assert f'href="/compare?item={order[0]}&amp;item={order[1]}"' in page
-        assert "Compare with the one below it in my list" in page
-        page = visitor.get("/item/i1").text  # seen, so not in the list
-        assert f'href="/compare?item={order[0]}&amp;item=i1"' in page
-        assert "Compare with the first of my list" in page

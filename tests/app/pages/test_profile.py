@@ -12,10 +12,7 @@ from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
     N_STRONGEST,
     SHOWN_TAGS,
-    feature_rows,
     feature_views,
-    joint_names,
-    plain_card,
     profile_view,
     tag_label,
 )
@@ -50,10 +47,6 @@ def test_the_strongest_tags_are_drawn_by_leaning_and_pressed_ones_stay(
     assert left in {row.tag for row in rows}
 
 
-def test_nothing_is_strong_of_somebody_new(catalogue: Catalogue) -> None:
-    assert profile_view(personal_of(catalogue), EN).strongest == []
-
-
 def test_statements_can_be_denied(catalogue: Catalogue) -> None:
     view = profile_view(personal_of(catalogue, "i1", "i3", "i5"), EN)
     assert view.statements
@@ -72,25 +65,3 @@ def test_equal_values_of_two_features_are_told_apart(tables: tuple[Any, Any]) ->
     assert tag_label(Tag("town", "Ghent"), catalogue, EN) == "Ghent (Town)"
     assert tag_label(Tag("region", "Ghent"), catalogue, EN) == "Ghent (Region)"
     assert tag_label(Tag("town", "Deinze"), catalogue, EN) == "Deinze"
-
-
-def test_a_number_is_told_with_its_feature(tables: tuple[Any, Any]) -> None:
-    interactions, items = tables
-    numbered = items.with_columns(
-        min_players=pl.int_range(pl.len()) % 3 + 1, players=pl.int_range(pl.len()) % 3 + 1
-    )
-    rules = (Category("min_players"), Category("players"), Category("town"))
-    data = Dataset.from_tables(interactions, numbered, rules=rules)
-    catalogue = Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5).fit(data))
-    two = Tag("min_players", "2")
-    assert tag_label(two, catalogue, EN) == "Min players: 2"
-    assert tag_label(two, catalogue, texts_in("fr")) == "Min players\N{NARROW NO-BREAK SPACE}: 2"
-    assert tag_label(Tag("players", "9"), catalogue, EN) == "Players: 9"
-    both = (two, Tag("players", "2"))
-    assert joint_names(both, catalogue, EN) == ["Min players / Players: 2"]
-    assert joint_names(both, catalogue, EN, full=False) == ["2"]
-    seen = PersonalModel(catalogue, State(presses={str(two): 2}))
-    (row,) = [row for row in feature_rows(seen, "min_players", EN) if row.tag == two]
-    assert (row.label, row.name) == ("2", "Min players: 2")
-    card = plain_card(catalogue, catalogue.model.items_[0], EN).facts
-    assert "Min players: 1" in card

@@ -143,28 +143,3 @@ def test_viewed_items_are_steps_and_the_smallest_are_one(remainder_model: Teaser
     assert len(rows) == MAX_VIEWED + 1
     assert [row.title for row in rows if row.item_id is None] == ["12 more that you viewed"]
     assert fall.has_viewed
-
-
-def test_what_the_site_promotes_is_a_step(model: Teaser) -> None:
-    personal = PersonalModel(Catalogue(model, {"i9": 4.0}), State(history=("i1",)))
-    fall = difference_fall(personal, "i3", "i9", ENGLISH)
-    check_sums(fall)
-    (boost,) = (step for step in fall.steps if isinstance(step.row, BoostRow))
-    assert (boost.own, boost.other, boost.shown) == (0, 4, -4)
-    assert fall.names_for[0] == "what this site promotes"
-
-
-def test_reasons_say_which_item_has_the_tag(model: Teaser) -> None:
-    """Presses against films speak for a concert by the absence of film."""
-    state = State(history=("i2",), presses={"type=film": -5, "type=concert": 5})
-    personal = PersonalModel(Catalogue(model), state)
-    items = {kind: f"i{model.table_['type'].to_list().index(kind)}" for kind in ("film", "concert")}
-    fall = difference_fall(personal, items["concert"], items["film"], ENGLISH)
-    assert fall.difference.difference > 0
-    assert "concert" in fall.names_for
-    absent = [name for name in fall.names_for if name.startswith("the absence of ")]
-    for name in absent:
-        tag = name.removeprefix("the absence of ").split(" / ")[0]
-        (step,) = (s for s in fall.steps if isinstance(s.row, TagRow) and s.row.label == tag)
-        assert step.own == 0 > step.other
-    assert absent
