@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -200,8 +199,3 @@ class TestManyAtOnce:
             return found
 
         assert asyncio.run(send_all()) == [0] * http.MAX_LARGE + [429, 429, 0, 0, 0]
-
-
-def resident(pid: int) -> int:
-    """Return the resident bytes of a process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096

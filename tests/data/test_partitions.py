@@ -85,20 +85,6 @@ class TestDataset:
         assert back.X.partitions == parted.X.partitions
         assert (back.X.matrix(1) != parted.X.matrix(1)).nnz == 0
 
-    def test_decay_without_rows_says_that_none_is_left(self, folder: Path) -> None:
-        rewrite(sorted(folder.glob("*.parquet"))[0], rating=pl.lit(9))
-        with pytest.raises(DataError, match="No positive interaction is left"):
-            Dataset.from_partitions(folder, positive="rating > 9", time="rating", half_life=1)
-
-    def test_ids_that_are_numbers_here_and_texts_there_meet(self, tmp_path: Path) -> None:
-        pairs = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [7, 8, 7, 9]})
-        items = pl.DataFrame({"item_id": ["7", "8", "9"], "type": ["a", "a", "b"]})
-        write_partitions(pairs, tmp_path / "p", parts=2)
-        parted = Dataset.from_partitions(tmp_path / "p", items)
-        assert parted.items == ["7", "8", "9"]
-        assert parted.item_counts.tolist() == [2, 1, 1]
-        assert sum(parted.X.matrix(k).sum() for k in range(len(parted.X.parts))) == 4
-
     def test_what_needs_one_matrix_says_that_there_is_none(
         self, folder: Path, tables: Tables
     ) -> None:
@@ -347,9 +333,3 @@ class TestAddresses:
         assert all(part.source.startswith(f"{kind}://") for part in there.X.parts)
         assert there.X.sizes == here.X.sizes
         assert (there.X.matrix(2) != here.X.matrix(2)).nnz == 0
-
-    def test_a_missing_file_behind_an_address(self, folder: Path, tables: Tables) -> None:
-        parted = Dataset.from_partitions(f"file://{folder}", tables[1], rules=RULES)
-        Path(parted.X.parts[1].source.removeprefix("file://")).unlink()
-        with pytest.raises(TableError, match=r"file://.*part-00001.parquet is missing"):
-            parted.X.matrix(1)

@@ -25,14 +25,10 @@ from teaser.data.reading import (
     as_delimiter,
     check_wide,
     find_long,
-    guess_delimiter,
     long_columns,
     read_delimited,
-    read_json_lines,
     read_ragged,
     read_table,
-    read_text,
-    split_fields,
     swallows_rows,
     widen,
 )
@@ -58,9 +54,6 @@ class TestCsv:
     def test_a_byte_order_mark_is_no_part_of_a_name(self, write: Write) -> None:
         path = write("x.csv", b"\xef\xbb\xbfuser_id,item_id\n1,a\n2,b\n")
         assert_frame_equal(read_table(path), FRAME)
-
-    def test_blank_lines_before_the_header_are_passed_over(self, write: Write) -> None:
-        assert read_table(write("x.csv", "\n\nuser_id,item_id\n1,a\n2,b\n")).rows() == ROWS
 
     def test_zipped_text_is_read_by_its_content(self, write: Write) -> None:
         text = b"user_id;item_id\n1;a\n2;b\n"
@@ -368,29 +361,6 @@ class TestDelimiter:
         text = "a,b\n1,x\n2,y\n".replace(",", mark)
         assert read(text, delimiter=mark).frame.rows() == [(1, "x"), (2, "y")]
 
-    def test_rows_decide_where_the_first_line_does_not(self) -> None:
-        movies = (
-            "1::Toy Story (1995)::Animation|Children's|Comedy|Drama",
-            "2::Jumanji, the (1995)::Adventure",
-            "3::Heat (1995)::Action|Crime",
-        )
-        assert guess_delimiter(movies) == "::"
-        assert guess_delimiter(["1;2;3,5", "2;4;1,5"]) == ";"
-        assert guess_delimiter(["1\ta, b", "2\tc", "3\td, e, f"]) == "\t"
-
-    def test_it_may_be_named(self) -> None:
-        names = {
-            "tab": "\t",
-            "\\t": "\t",
-            "Comma": ",",
-            "semicolon": ";",
-            "pipe": "|",
-            "space": " ",
-        }
-        for name, mark in names.items():
-            assert as_delimiter(name) == mark
-        assert as_delimiter(None) is None
-
     @pytest.mark.parametrize("wrong", ["", '"', "\n", 3])
     def test_it_is_a_text(self, wrong: Any) -> None:
         with pytest.raises(ParameterError, match="delimiter must be what stands between fields"):
@@ -418,11 +388,6 @@ class TestHeader:
         with pytest.raises(TableError, match=r"more than one column '1'.*--columns user_id,item_"):
             read("1,1,5\n1,2,3\n", what="interactions")
 
-    def test_names_are_not_taken_for_data(self) -> None:
-        assert read("a,b\n1,2\n").headless == ""
-        assert read("a,1995\nx,few\n").headless == ""
-        assert read("a,b\n").headless == ""
-
 
 class TestColumns:
     def test_they_name_the_fields(self) -> None:
@@ -442,10 +407,6 @@ class TestColumns:
         with pytest.raises(TableError, match=wanted):
             read("1,a,b\n2,c,d\n", columns=("x", "y"))
 
-    def test_a_delimiter_at_the_end_is_no_field(self) -> None:
-        found = read("1,a,\n2,b,\n", columns=("x", "y"))
-        assert found.frame.rows() == [(1, "a"), (2, "b")]
-
 
 class TestRows:
     def test_a_delimiter_may_end_every_row(self) -> None:
@@ -454,9 +415,6 @@ class TestRows:
                 text = end.join([header, "1,2,", "3,4,"])
                 assert read(text).frame.rows() == [(1, 2), (3, 4)]
                 assert read(text).notes == ()
-
-    def test_lines_are_named_after_blank_ones_at_the_start(self) -> None:
-        assert "line 5 has 1" in read("\n\na,b\n1,2\n3\n").notes[0]
 
 
 @given(
@@ -492,10 +450,6 @@ class TestPreamble:
         bad = read("# exported\na,b\n" + "1,2\n" * 30 + "1,2,3,4\n")
         assert "line 33 has 4" in str(bad.refused[0])
 
-    @pytest.mark.parametrize("text", ["#user,item\n1,2\n", "#a\n1\n", "# a,b\n# c,d\n1,2\n2,3\n"])
-    def test_a_header_that_begins_so_is_a_header(self, text: str) -> None:
-        assert read(text).frame.columns[0].startswith("#")
-
     def test_excel_names_the_delimiter(self) -> None:
         for mark in (";", "|"):
             found = read(f"sep={mark}\r\na{mark}b\r\n1,5{mark}2\r\n")
@@ -516,29 +470,6 @@ def repair(text: str, separator: str = "\t", names: str = "abc") -> Table:
 
 
 class TestFields:
-    @pytest.mark.parametrize(
-        ("line", "wanted"),
-        [
-            ("a,b,c", ["a", "b", "c"]),
-            ('"a,b",c', ["a,b", "c"]),
-            ('"a ""b"", c",d', ['a "b", c', "d"]),
-            (r'"a \"b\" c",d', ['a "b" c', "d"]),
-            ('"a "b" c",d', ['a "b" c', "d"]),
-            ('5" disk,d', ['5" disk', "d"]),
-            ('"Weird" Al,d', ['"Weird" Al', "d"]),
-            ('"open,d', ['"open', "d"]),
-            ('"",""', ["", ""]),
-            ('a,""', ["a", ""]),
-            (",,", ["", "", ""]),
-            ('"a",', ["a", ""]),
-            ("", [""]),
-        ],
-    )
-    def test_a_quote_encloses_a_field_or_is_a_character(self, line: str, wanted: list[str]) -> None:
-        assert split_fields(line, ",") == wanted
-
-
-class TestLongRows:
     def test_fields_that_an_entity_cut_are_joined(self) -> None:
         found = repair(FINE + "1\tNorton &amp\t Company\ty\t\n2\tA&#39\tB &lt\tC\ty\n")
         assert found.frame.rows()[-2:] == [
@@ -621,24 +552,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "x.dat"
 
 
-class TestReading:
-    def test_utf8_stays_utf8_where_bytes_prove_it(self, path: Path) -> None:
-        path.write_bytes("Liège".encode())
-        for encoding in ("latin-1", "shift_jis", "ascii"):
-            text, (note,) = read_text(path, encoding)
-            assert text.decode() == "Liège"
-            assert note.endswith(f"is encoded in utf-8, and was read so, not as {encoding}")
-
-
 def test_the_line_in_another_encoding_is_shown(path: Path) -> None:
     path.write_bytes("a,b\n1,Liège\n".encode("latin-1"))
     wanted = r"line 2 has the byte 0xe8\. Read as latin-1, the line has '1,Liège'"
     with pytest.raises(TableError, match=wanted):
         read_table(path)
-
-
-def test_a_list_of_objects_is_read_too(path: Path) -> None:
-    assert read_json_lines(b'[{"a": 1}, {"a": 2}]', path).rows() == [(1,), (2,)]
 
 
 LONG_TABLE_ROWS = pl.DataFrame(
@@ -651,10 +569,6 @@ LONG_TABLE_ROWS = pl.DataFrame(
 
 
 class TestNames:
-    def test_they_are_given_as_a_text_or_a_list(self) -> None:
-        assert long_columns("id, property,value") == ("id", "property", "value")
-        assert long_columns(["id", "tag"]) == ("id", "tag")
-
     @pytest.mark.parametrize("wrong", ["id", "a,b,c,d", ["a", "a"], "a,,b", ["a", 3]])
     def test_there_are_two_or_three(self, wrong: Any) -> None:
         with pytest.raises(ParameterError, match=r"long must name .*--long item_id,property"):

@@ -13,7 +13,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from terminal import pretty
 
 from teaser.data.rules import (
     KINDS,
@@ -40,12 +39,6 @@ def values(rule: Rule, cells: Any) -> list[list[str]]:
 
 
 class TestCategory:
-    def test_values_can_carry_the_name_of_their_feature(self) -> None:
-        rule = Category("x", prefix="players")
-        assert values(rule, [2, 4, None]) == [["players 2"], ["players 4"], []]
-        assert values(rule, [True, False]) == [["players yes"], ["players no"]]
-        assert values(rule, ["a", " ", None]) == [["players a"], [], []]
-
     def test_cells_become_words(self) -> None:
         cases: list[Any] = [
             (["jazz", None], ["jazz", None]),
@@ -128,14 +121,6 @@ class TestNumber:
         full = Counter(label for (label,) in values(Number("x", bins=5), numbers))
         assert len(full) == 5
         assert all(70 <= count <= 130 for count in full.values())
-
-    def test_labels_can_carry_the_name_of_their_feature(self) -> None:
-        rule = Number("x", edges=(200,), prefix="pages")
-        assert values(rule, [100, 200, None]) == [["pages under 200"], ["pages 200 and over"], []]
-        assert rule.declared() == ("pages under 200", "pages 200 and over")
-        assert rule.as_dict() == {
-            "kind": "number", "column": "x", "edges": [200], "prefix": "pages",
-        }  # fmt: skip
 
     def test_a_column_without_a_number_is_refused(self) -> None:
         cases: list[Any] = [[None, None], ["a", "b"], [float("nan"), float("inf")]]
@@ -399,32 +384,6 @@ class TestToml:
         assert found.tags == rules.tags
         assert found.roles == rules.roles
 
-    def test_the_file_is_made_to_be_edited(self) -> None:
-        rules = Rules(
-            (ListOf("genres", feature="genre", min_items=3), Number("price", edges=(5, 10.5))),
-            {"title": "name"},
-            {"code": "it looks like an identifier"},
-        )
-        assert rules.to_toml() == (
-            "# Which metadata columns become tags. Edit, and pass the file with --rules.\n"
-            "\n"
-            "[roles]\n"
-            'title = "name"\n'
-            "\n"
-            "[[tags]]\n"
-            'kind = "list"\n'
-            'column = "genres"\n'
-            'feature = "genre"\n'
-            "min_items = 3\n"
-            "\n"
-            "[[tags]]\n"
-            'kind = "number"\n'
-            'column = "price"\n'
-            "edges = [5, 10.5]\n"
-            "\n"
-            '# "code": it looks like an identifier\n'
-        )
-
     def test_mistakes_are_refused_and_their_place_is_named(self, tmp_path: Path) -> None:
         for text, complaint in MISTAKES:
             (tmp_path / "rules.toml").write_text(text)
@@ -480,13 +439,3 @@ class TestAsRules:
     def test_other_things_are_refused(self, thing: Any) -> None:
         with pytest.raises(RuleError, match="Rules must be a path, a list of rules or Rules"):
             as_rules(thing)
-
-
-def test_rules_read_as_lines_in_a_terminal() -> None:
-    rules = Rules((Category("type", min_items=5), ListOf("labels")), {"title": "name"}, {"x": "no"})
-    lines = pretty(rules).splitlines()
-    assert lines[0] == "2 rules"
-    assert lines[1].startswith("  category of type: ")
-    assert "min_items=5" in lines[1]
-    assert lines[2].startswith("  list of labels")
-    assert lines[3:] == ["  title: name", "  not used: x, no"]

@@ -145,21 +145,6 @@ def test_every_point_is_what_a_fit_alone_gives(dial: list[DialSetting], parts: S
         assert setting.shares == pytest.approx(shares, abs=0.02)
 
 
-def test_shares_count_declared_and_discovered_tags_and_nothing_else(
-    dial: list[DialSetting],
-) -> None:
-    for setting in dial:
-        found = setting.shares
-        if not setting.has_tags:
-            assert (setting.tag_share, setting.personal_share, found) == (0, 0, {})
-            continue
-        tags = found["declared"] + found["discovered"]
-        assert setting.tag_share == tags
-        assert setting.personal_share == tags / (tags + found["viewed"])
-        assert min(found["declared"], found["discovered"], found["general"]) > 0
-        assert (found["viewed"] > 0) is (setting.kind == "remainder")
-
-
 def test_dearer_remainders_leave_more_to_tags(dial: list[DialSetting]) -> None:
     for l1 in GRID.l2_weights:
         for l2 in GRID.l2_encoder:
@@ -261,11 +246,3 @@ def test_the_dial_of_a_study_is_measured_on_its_validation_users(
     assert read.key == found.key == "tiny"
     assert read.fixed == found.fixed
     assert read.recommended.shares == pytest.approx(found.recommended.shares, rel=1e-5)
-
-
-def test_a_dial_can_name_its_model_and_be_quick(study: Study, tmp_path: Path) -> None:
-    named = replace(study, dial=replace(study.dial, model="TEASER"))
-    found = dial_study(named, data=tmp_path, out=tmp_path, quick=True)
-    assert found.fixed == {"tol": 1e-4}
-    assert found.users == 20
-    assert (tmp_path / "tiny-quick.dial.json").exists()

@@ -210,13 +210,6 @@ def test_unknown_metrics_are_refused() -> None:
             Metric.parse(name)
 
 
-def test_the_closest_metric_is_named() -> None:
-    with pytest.raises(ParameterError, match=r"'ndgc@10'.*Closest: ndcg"):
-        Metric.parse("ndgc@10")
-    assert str(Metric.parse("long_tail@7")) == "long_tail@7"
-    assert Metric.parse("coverage@100") == Metric("coverage", 100)
-
-
 def test_measures_of_lists_need_the_training_data(dataset: Dataset) -> None:
     held_out = sp.csr_array(dataset.X[:2])
     lists = np.array([[0, 1, 2], [3, 4, 5]])

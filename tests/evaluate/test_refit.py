@@ -29,7 +29,6 @@ from teaser.evaluate.refit import (
     RefitOptions,
     RefitReport,
     SiteInteractions,
-    compare_values,
     gather,
     join,
     no_views,
@@ -142,26 +141,6 @@ def test_a_twin_learns_from_all_others_and_from_none_of_the_held_out(
     other = Dataset(**{**vars(joint), "X": changed.tocsr()})
     assert np.array_equal(held.fit_twin(model, other).encoder_, twin.encoder_)
     assert np.array_equal(held.values(twin), evaluate(twin, held.fold).values[METRIC])
-
-
-def test_people_of_data_and_site_are_compared_apart(joint: Dataset, held: HeldOut) -> None:
-    people = np.array(list(held.fold.users))
-    parted = HeldOut(held.fold, held.rest, n_data=int(people[30]))
-    before = np.linspace(0.1, 1, 50)
-    found = parted.by_origin(before, np.where(np.arange(50) < 30, before, before / 2), rng=0)
-    assert (found["data"].people, found["site"].people) == (30, 20)
-    assert found["data"].change == 0
-    assert found["site"].change == pytest.approx(-0.5)
-    parted = HeldOut(held.fold, held.rest, n_data=int(people[45]))
-    assert set(parted.by_origin(before, before, rng=0)) == {"data"}
-
-
-def test_a_comparison_is_relative_and_finite() -> None:
-    found = compare_values(np.array([0.2, 0.4, np.nan]), np.array([0.1, 0.4, 0.3]), rng=0)
-    assert found.change == pytest.approx((0.8 / 3 - 0.3) / 0.3)
-    assert found.people == 2
-    assert found.low <= -1 / 6 <= found.high
-    assert compare_values(np.zeros(3), np.zeros(3), rng=0) == AccuracyChange(0, 0, 0, 0, 3)
 
 
 FINE = AccuracyChange(0.5, 0.49, -0.05, 0.02, 100)

@@ -2,13 +2,12 @@
 
 import json
 import math
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from reports import Content, a_dial
+from reports import Content
 
 from teaser.errors import DataError
 from teaser.evaluate.metrics import PairedDifference, Summary
@@ -17,11 +16,9 @@ from teaser.evaluate.study.results import (
     DialResults,
     SimulationResult,
     StudyResults,
-    environment,
     find_value,
     read_results,
 )
-from teaser.evaluate.study.search import Meter
 
 RESULTS = Path(__file__).resolve().parents[2] / "experiments" / "results"
 
@@ -91,12 +88,6 @@ def test_improvement_is_relative_to_the_model_without_presses(study: StudyResult
     assert a_simulation(0.2, PairedDifference(0.1, math.nan, 0.2, 3)).improvement() is None
 
 
-def test_titles_of_quick_runs_say_so(study: StudyResults) -> None:
-    quick = replace(study, quick=True, study="My study!")
-    assert quick.heading == f"{study.title} (quick run)"
-    assert quick.key == "My-study-quick"
-
-
 def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults) -> None:
     path = tmp_path / "r.json"
     with pytest.raises(DataError, match=r"r\.json.*teaser evaluate"):
@@ -115,32 +106,3 @@ def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults
         path.write_text(text)
         with pytest.raises(DataError, match=rf"r\.json.*{message}"):
             read_results(path)
-
-
-def test_a_dial_says_how_near_its_recommendation_is() -> None:
-    dial = a_dial()
-    best = max(setting.value for setting in dial.settings)
-    assert dial.near == "within 1 % of the best"
-    far = replace(dial.settings[0], kind="EASE", value=2 * best, tag_share=0.0)
-    assert "50.0 % below the best of all" in replace(dial, settings=(*dial.settings, far)).near
-
-
-def test_versions_and_machine_are_written_down() -> None:
-    found = environment()
-    assert found["versions"]["numpy"] == np.__version__
-    assert set(found) == {"versions", "commit", "machine"}
-
-
-def test_the_meter_sees_time_pass_and_memory_come_and_go() -> None:
-    with Meter() as small:
-        time.sleep(0.02)
-    assert small.seconds >= 0.02
-    with Meter() as large:
-        held = np.ones(25_000_000)
-        held += 1
-        del held
-    with Meter() as after:
-        pass
-    assert large.cpu_seconds > 0
-    assert large.peak_memory > small.peak_memory + 150e6
-    assert after.peak_memory < large.peak_memory - 100e6

@@ -15,7 +15,7 @@ import dask
 import distributed
 import numpy as np
 import polars as pl
-from clusters import exhaust, name_of, read_part, refuse, scheduler, wait_for, worker
+from clusters import exhaust, read_part, refuse, scheduler, wait_for, worker
 from conftest import RULES, small_tables
 from dask.delayed import delayed
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,7 +25,7 @@ from teaser import Dataset, Teaser
 from teaser.data.partitions import Part, write_partitions
 from teaser.errors import DataError, ParameterError, ResourceError, TableError
 from teaser.extensions import DiscoveredTags, Remainder, Weights
-from teaser.model.dask import Cluster, DaskGram, LostError
+from teaser.model.dask import Cluster, DaskGram
 from teaser.model.gram import weigh_users
 
 
@@ -67,11 +67,6 @@ class TestConnecting:
             with pytest.raises(ResourceError, match=r"did not answer within 0\.5 s"):
                 Cluster.connect(address, timeout=0.5)
 
-    @pytest.mark.parametrize("address", ["nonsense://x", "", "127.0.0.1:notaport"])
-    def test_an_address_that_is_none(self, address: str) -> None:
-        with pytest.raises(ResourceError, match="Is it running, and is that its address"):
-            Cluster.connect(address, timeout=0.5)
-
     def test_there_are_no_workers(self, alone: Any) -> None:
         with pytest.raises(ResourceError, match=r"has no workers after 0.2 s.*dask worker tcp://"):
             Cluster.connect(alone.scheduler_address, timeout=0.2)
@@ -109,11 +104,6 @@ class TestConnecting:
 
 
 class TestRunning:
-    def test_answers_come_in_order_from_another_process(self, lone_worker: Cluster) -> None:
-        found = list(lone_worker.run(name_of, PARTS))
-        assert [answer[:2] for answer in found] == [(p.name, p.source) for p in PARTS]
-        assert os.getpid() not in {answer[2] for answer in found}
-
     def test_what_a_part_is_refused_for_is_said_as_it_is(self, lone_worker: Cluster) -> None:
         with pytest.raises(DataError, match=r"^part 0 is bad$"):
             list(lone_worker.run(refuse, PARTS))
@@ -121,18 +111,6 @@ class TestRunning:
     def test_out_of_memory_names_the_part(self, lone_worker: Cluster) -> None:
         with pytest.raises(ResourceError, match="out of memory: part 0 does not fit"):
             list(lone_worker.run(exhaust, PARTS))
-
-    def test_what_was_sent_and_lost_is_told_from_what_failed(self, lone_worker: Cluster) -> None:
-        future = lone_worker.client.scatter(3)
-        wanted = lone_worker.submit(name_of, "part 0", future, of=PARTS[0])
-        lone_worker.client.cancel([wanted], force=True)
-        with pytest.raises(LostError):
-            lone_worker.result(wanted)
-
-    def test_a_client_that_was_passed_in_stays_open(self, lone_worker: Cluster) -> None:
-        with Cluster(lone_worker.client):
-            pass
-        assert lone_worker.client.status == "running"
 
 
 def test_all_workers_go_and_none_comes(tmp_path: Path) -> None:

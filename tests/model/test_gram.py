@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, WeightedProblem, exact_encoder, random_problem, slow_nearest
 
 import teaser
-from teaser import Dataset
 from teaser.errors import ParameterError
 from teaser.model import _arrays
 from teaser.model._arrays import (
@@ -250,16 +249,6 @@ X, D = random_problem(0)
 GOOD: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0}
 
 
-def test_the_choice_follows_the_data() -> None:
-    rng = np.random.default_rng(0)
-    crowded = sp.csr_array((rng.random((2000, 60)) < 0.5).astype(float))
-    tags = 300
-    empty = sp.random_array((3000, 8000), density=1e-4, format="csr", rng=rng)
-    kind = np.dtype("float32")
-    assert isinstance(build_gram(crowded, "auto", FitSize(tags, kind)), DenseGram)
-    assert isinstance(build_gram(empty, "auto", FitSize(tags, kind)), SparseGram)
-
-
 @pytest.mark.parametrize(
     "gram",
     [
@@ -288,16 +277,6 @@ def test_a_precomputed_gram_is_used(gram: Any) -> None:
 def test_a_broken_gram_is_refused(gram: Any, said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         teaser.solve(X, D, gram=gram, **GOOD)
-
-
-def test_a_counted_gram_may_be_overwritten(dataset: Dataset) -> None:
-    X = dataset.X.toarray().astype(float)
-    for gram in ("auto", X.T @ X):
-        G = dense_gram(dataset.X, gram, "float64")
-        assert_array_equal(G, X.T @ X)
-        assert G.flags.writeable
-        assert G.flags.c_contiguous
-        assert G is not gram
 
 
 def test_orthonormal_columns_span_those_given() -> None:

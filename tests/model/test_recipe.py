@@ -2,10 +2,8 @@
 
 import json
 
-from terminal import pretty
-
 from teaser.evaluate import Recipe, Trial
-from teaser.model.recipe import best_trial, percent
+from teaser.model.recipe import best_trial
 
 TRIED = (
     Trial("Popularity", ndcg=0.1, share=0.2),
@@ -39,22 +37,3 @@ def test_of_one_recipe_the_most_accurate_is_the_best() -> None:
 def test_the_record_survives_json() -> None:
     record = Recipe(TRIED, "discovered", "Because.", n_users=50)
     assert Recipe.from_dict(json.loads(json.dumps(record.as_dict()))) == record
-
-
-def test_shares_are_told_in_percent() -> None:
-    assert [percent(share) for share in (0.0, 0.484, 1.03)] == ["0 %", "48 %", "103 %"]
-
-
-def test_a_record_reads_as_lines_in_a_terminal() -> None:
-    record = Recipe(TRIED, "discovered", "Because.", n_users=50)
-    assert repr(record) == "<Recipe: discovered, 7 trials>"
-    assert pretty(record).splitlines() == [
-        "discovered: Because.",
-        "  Popularity: nDCG@100 0.100, of EASE 20 %, seconds 0.0",
-        "  EASE: nDCG@100 0.500, of EASE 100 %, seconds 0.0",
-        "  paper: nDCG@100 0.240, of EASE 48 %, general 70 %, declared 30 %, known x3.10, "
-        "with reason 98 %, seconds 1.0",
-        "  weighted: nDCG@100 0.230, of EASE 46 %, seconds 0.0",
-        "  discovered: nDCG@100 0.465, of EASE 93 %, seconds 0.0",
-        "  neighbours is left out: it needs 80.0 GB, and this machine has 16.0 GB",
-    ]

@@ -45,14 +45,6 @@ def test_a_shared_fit_is_the_fit_alone(dataset: Dataset, weights: Weights | None
         assert_allclose(shared, alone_scores, atol=1e-5)
 
 
-def test_a_system_without_a_remainder_is_not_taken_for_one_with(dataset: Dataset) -> None:
-    fits = SharedFits(dataset)
-    for k in (None, Remainder(neighbours=None, l2=20.0), None):
-        found = fits.fit(Teaser(l2_weights=5.0, remainder=k))
-        assert isinstance(found, Teaser)
-        assert found.has_remainder == (k is not None)
-
-
 def test_unknown_kinds_and_parameters_are_named(dataset: Dataset) -> None:
     with pytest.raises(ParameterError, match=r"'Teazer'.*Teaser"):
         make_model("Teazer", {})

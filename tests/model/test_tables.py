@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from conftest import RULES, small_tables
 
 from teaser import Category, Dataset, Rules, Tag, Teaser, artifact
-from teaser.data.matrix import Ids
 from teaser.errors import ArtifactError, DataError, ParameterError, RuleError
 from teaser.model import load
 from teaser.model.tables import (
@@ -48,12 +47,6 @@ def test_a_failed_addition_changes_nothing(dataset: Dataset) -> None:
     with pytest.raises(ParameterError, match="needs a list of tags"):
         model.add_items({"n": "town=Ghent"})
     assert len(model.items_) == model.decoder_.shape[0] == len(model.table_) == 40
-
-
-def test_a_title_of_spaces_is_none() -> None:
-    titles = pl.DataFrame({"item_id": ["a", "b", "c", "d"], "title": [" A ", "  ", "", None]})
-    table = ItemTable(Ids(["a", "b", "c", "d"]), titles, np.ones(4), "title")
-    assert [table.title(i) for i in range(4)] == [" A ", None, None, None]
 
 
 def test_a_table_is_read_by_the_rules_and_joined(
@@ -148,15 +141,6 @@ def test_tags_of_one_name_on_shared_items_are_near_equal() -> None:
     assert table.nested.toarray()[4, 5]
     # Numbers are no names.
     assert players != age
-
-
-def test_popularity_and_what_is_not_stated_are_near_nothing(dataset: Dataset) -> None:
-    one = replace(dataset, S=dataset.S[:, [0]], tags=dataset.tags[:1])
-    table = Teaser().fit(one).tag_table_
-    assert [tag.value for tag in table.tags[2:]] == ["not stated", "general appeal"]
-    assert table.near_equal_group.tolist() == [0, -1, -1, -1]
-    bare = TagTable((POPULARITY,), decoder(sp.csr_array((4, 0)), np.ones(4)), Rules(()))
-    assert bare.near_equal_group.tolist() == [-1]
 
 
 def test_aliases_and_basis_are_saved(dataset: Dataset, tmp_path: Path) -> None:

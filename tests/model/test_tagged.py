@@ -160,15 +160,6 @@ def test_a_list_can_be_made_of_scores_that_are_there(model: Teaser, negative: bo
         assert backwards == found[::-1]
 
 
-def test_a_rank_leaves_out_what_was_seen_and_what_is_not_allowed(model: Teaser) -> None:
-    scores = np.arange(40.0)
-    allowed = np.arange(40) < 38
-    assert model.rank_items(scores, k=3).tolist() == [39, 38, 37]
-    assert model.rank_items(scores, k=3, seen=[37, 35], allowed=allowed).tolist() == [36, 34, 33]
-    with pytest.raises(ParameterError, match="k must be"):
-        model.rank_items(scores, k=0)
-
-
 HOW: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
 
 

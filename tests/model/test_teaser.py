@@ -253,14 +253,6 @@ def test_every_fit_can_stop_when_its_scores_are_settled(
         assert Teaser(dtype="float64", tol="settled").fit(dataset, start=found).iterations_ == 0
 
 
-def test_a_tolerance_of_numpy_is_saved_as_any_other(dataset: Dataset, tmp_path: Path) -> None:
-    for n, tol in enumerate((np.float64(1e-3), np.float32(1e-3))):
-        found = Teaser(tol=cast(float, tol)).fit(dataset)
-        assert found.converged_ is True
-        found.save(tmp_path / str(n))
-        assert teaser.load(tmp_path / str(n)).parameters()["tol"] == pytest.approx(1e-3)
-
-
 def test_films_converge_within_eight_iterations_and_settled_ones_have_the_same_ndcg(
     films: Dataset,
 ) -> None:
@@ -276,20 +268,6 @@ def test_films_converge_within_eight_iterations_and_settled_ones_have_the_same_n
         found = evaluate(model, fold.validation, metrics=["ndcg@100"])
         means.append(found.values["ndcg@100"].mean())
     assert means[0] == pytest.approx(means[1], rel=2e-3)
-
-
-def test_penalties_share_what_they_have_in_common(dataset: Dataset) -> None:
-    system = Teaser().prepare(dataset)
-    for l2 in (100.0, 900.0):
-        alone = Teaser(l2_encoder=l2, tol=1e-4).fit(dataset)
-        shared = Teaser(l2_encoder=l2, tol=1e-4).fit(dataset, system=system)
-        assert (shared.encoder_ == alone.encoder_).all()
-        # Alone, a coarse fit has eigenvectors of single precision.
-        alone, shared = (
-            Teaser(l2_encoder=l2).fit(dataset, system=given) for given in (None, system)
-        )
-        largest = np.abs(alone.encoder_).max()
-        assert_allclose(shared.encoder_, alone.encoder_, atol=1e-2 * largest)
 
 
 def test_a_system_of_another_data_set_is_refused(dataset: Dataset, model: Teaser) -> None:

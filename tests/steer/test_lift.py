@@ -162,11 +162,6 @@ def test_fewer_rivals_ask_for_fewer_presses(model: Teaser) -> None:
     assert smallest_presses(model, ranked[-1], ["i1", "i5"], k=3, allowed=allowed) is None
 
 
-def test_a_mask_of_another_length_is_refused(model: Teaser) -> None:
-    with pytest.raises(ParameterError, match="true or false for each"):
-        smallest_presses(model, "i3", [], allowed=np.ones(3, dtype=bool))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_ties_are_decided_as_in_the_list(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -236,12 +231,6 @@ def test_what_cannot_be_brought_up_is_none(model: Teaser) -> None:
     assert smallest_presses(model, "i5", history) is None
 
 
-def test_the_same_question_has_the_same_answer(model: Teaser) -> None:
-    last = model.recommend(["i1"], k=40)[-1].item_id
-    once, again = (smallest_presses(model, last, ["i1"], k=5, max_presses=20) for _ in range(2))
-    assert once == again is not None
-
-
 def test_many_rivals_are_passed_with_no_press_to_spare() -> None:
     model = random_model(7, n_items=400, n_tags=16)
     rng = np.random.default_rng(7)
@@ -306,16 +295,6 @@ def test_presses_bring_nothing_up_where_only_viewed_items_count() -> None:
     assert first.presses == {}
     # Without a history there are tags alone, wherever the dial stands.
     assert smallest_presses(model, ranked[5], [], **how) is not None
-
-
-def test_a_lift_is_a_frame_of_one_row_a_pressed_tag(model: Teaser) -> None:
-    last = model.recommend(["i1", "i5"], k=40)[-1].item_id
-    found = smallest_presses(model, last, ["i1", "i5"], k=10)
-    assert found is not None
-    frame = found.to_frame()
-    assert frame["presses"].to_list() == list(found.presses.values())
-    assert frame["item_id"].unique().to_list() == [last]
-    assert frame["rank_after"].unique().to_list() == [found.rank_after]
 
 
 def test_a_search_with_a_time_limit_ends_in_time() -> None:

@@ -66,13 +66,6 @@ def test_words(speller: Speller, word: str, right: str | None) -> None:
     assert speller.correct(word) == right
 
 
-def test_the_more_frequent_of_two_equally_near_words_is_meant() -> None:
-    speller = Speller()
-    speller.add("dance", 5)
-    speller.add("dunce", 50)
-    assert speller.correct("dince") == "dunce"
-
-
 @given(st.text("abcdefgh", min_size=5, max_size=12), st.data())
 def test_one_wrong_letter_inside_a_word_is_put_right(word: str, data: st.DataObject) -> None:
     speller = Speller()

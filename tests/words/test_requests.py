@@ -9,7 +9,6 @@ from words.catalogues import TODAY, vocabulary
 from words.measure import measure
 
 from teaser import Tag
-from teaser.errors import LimitError
 from teaser.words import Reading
 from teaser.words.interpreter import LONGEST, read, written_language
 from teaser.words.wishes import Wish
@@ -99,11 +98,6 @@ def test_requests(language: str, text: str, expected: str) -> None:
     assert reading.contradictions == ()
 
 
-def test_the_language_may_be_another_one() -> None:
-    reading = read("ik wil geen workshops, wel jazz", vocabulary("events"), today=TODAY)
-    assert wishes(reading) == "without type=Workshop; press +4 theme=Jazz"
-
-
 @pytest.mark.parametrize(
     ("text", "expected", "unknown"),
     [
@@ -145,16 +139,6 @@ def test_a_contradiction_is_told_and_both_wishes_are_kept() -> None:
     reading = read("more jazz, no jazz", vocabulary("events"), today=TODAY)
     assert wishes(reading) == "press +4 theme=Jazz; without theme=Jazz"
     assert reading.contradictions == (reading.wishes,)
-
-
-def test_a_novel_is_refused_with_a_sentence() -> None:
-    with pytest.raises(LimitError, match="at most 2,000 are read"):
-        read("jazz " * 10_000, vocabulary("events"))
-
-
-def test_a_wish_says_what_it_was_read_from() -> None:
-    reading = read("please, a bit more JAZZ near Gent", vocabulary("events"), today=TODAY)
-    assert [wish.words for wish in reading.wishes] == ["a bit more JAZZ", "near Gent"]
 
 
 PIECES = [
@@ -497,15 +481,3 @@ def test_what_signs_count_for(text: str, expected: list[str]) -> None:
 )
 def test_compounds_and_names_of_other_languages(language: str, text: str, expected: str) -> None:
     assert wishes(read(text, vocabulary("events"), language=language, today=TODAY)) == expected
-
-
-def test_titles_of_films() -> None:
-    found = read("something like No Country for Old Men", vocabulary("films"), today=TODAY)
-    assert [wish.kind for wish in found.wishes] == ["like"]
-    fewer = read("no country for old", vocabulary("films"), today=TODAY)
-    assert "like" not in [wish.kind for wish in fewer.wishes]
-
-
-def test_numbers_after_a_decade_are_decades() -> None:
-    found = read("des années 80 ou 90", vocabulary("films"), language="fr", today=TODAY)
-    assert wishes(found) == "press +4 decade=1980s; press +4 decade=1990s"

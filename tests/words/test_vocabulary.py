@@ -3,15 +3,13 @@
 from pathlib import Path
 
 import pytest
-from words.catalogues import event_model, film_model, vocabulary
+from words.catalogues import event_model, vocabulary
 
-from teaser import Tag, Teaser
-from teaser.errors import NotFittedError, ParameterError
+from teaser import Tag
+from teaser.errors import ParameterError
 from teaser.profile import GENERAL
-from teaser.words.phrases import LANGUAGES
 from teaser.words.vocabulary import (
     Vocabulary,
-    common_synonyms,
     read_synonyms,
 )
 
@@ -28,12 +26,6 @@ def test_tags_columns_bands_and_dates() -> None:
     assert set(vocabulary("films").columns) == {"runtime", "rating"}
     assert vocabulary("films").column_of("length") == "runtime"
     assert known.column_of("length") is None
-
-
-def test_counts_are_those_of_the_items() -> None:
-    model = film_model()
-    expected = model.table_.filter(model.table_["country"] == "Japan").height
-    assert vocabulary("films").counts[Tag("country", "Japan")] == expected
 
 
 @pytest.mark.parametrize(
@@ -79,13 +71,3 @@ def test_a_missing_file_is_told() -> None:
     with pytest.raises(ParameterError, match="cannot be read"):
         read_synonyms("no/such/file.toml")
     assert read_synonyms(None) == {}
-
-
-def test_a_model_has_to_be_fitted() -> None:
-    with pytest.raises(NotFittedError):
-        Vocabulary.from_model(Teaser())
-
-
-def test_common_synonyms_are_in_three_languages() -> None:
-    for name, table in common_synonyms().items():
-        assert set(table) == set(LANGUAGES), name

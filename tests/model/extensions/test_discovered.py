@@ -97,23 +97,6 @@ def test_more_groups_than_items_and_a_missing_file_are_named() -> None:
         DiscoveredTags(names="none.toml").check()
 
 
-def test_the_number_of_groups_is_items_over_grain_within_bounds(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    options = DiscoveredTags(grains=(6, 100, 20))
-    assert options.counts(1000) == {100: 10, 20: 50, 6: 166}
-    assert list(options.counts(1000)) == [100, 20, 6]
-    with caplog.at_level(logging.INFO, logger="teaser"):
-        assert options.counts(150) == {20: 7, 6: 25}
-        assert DiscoveredTags(grains=(100, 20, 6), max_groups=40).counts(1000) == {
-            100: 10,
-            20: 40,
-        }
-    assert "grain 100 is left out: 150 items make no two groups" in caplog.text
-    assert "grain 6 is left out: a coarser one has 40 groups too" in caplog.text
-    assert DiscoveredTags(grains=(1.5,)).counts(60) == {1.5: 30}
-
-
 def test_the_groups_that_made_the_data_are_found(
     crowd: Dataset, found: tuple[Dataset, Groups]
 ) -> None:
@@ -408,13 +391,6 @@ def test_what_was_discovered_can_be_shared(crowd: Dataset) -> None:
         Teaser().fit(crowd, discovered=given)
     with pytest.raises(ParameterError, match="of another data set"):
         model.fit(crowd.at(np.arange(600)), discovered=given)
-
-
-def test_the_estimate_counts_the_groups(crowd: Dataset) -> None:
-    plain, more = (Teaser(gram="sparse", discovered=d).estimate(crowd) for d in (None, FEW))
-    assert more.memory["discovered tags"] == 6 * N_ITEMS * 16 * 4
-    assert more.total_memory > plain.total_memory
-    assert more.seconds > 0
 
 
 def test_partitions_give_the_groups_of_a_matrix(crowd: Dataset, tmp_path: Path) -> None:

@@ -24,9 +24,7 @@ from teaser.model.extensions.groups import (
     label_groups,
     match_groups,
     name_group,
-    short_title,
     shown_names,
-    speaking_titles,
 )
 
 WEIGHTS = np.array(
@@ -156,25 +154,6 @@ def test_groups_are_matched_to_those_that_overlap_most(seed: int) -> None:
     assert_array_equal([found[j] for j in sorted(found)], order)
 
 
-@pytest.mark.parametrize(
-    ("text", "short"),
-    [
-        ("A Film (1999)", "A Film"),
-        ("A Book (A Series, #1) [Reprint]", "A Book"),
-        ("(500) Days", "(500) Days"),
-        ("(untitled)", "(untitled)"),
-        (" two\n lines\t", "two lines"),
-        ("one\x00two", "one two"),
-        ("A title of many words that goes on and on", "A title of many words that goes on…"),
-        ("A word " + "x" * 60, "A word " + "x" * 28 + "…"),
-        ("", ""),
-    ],
-)
-def test_a_title_is_cut_to_what_names_it(text: str, short: str) -> None:
-    assert short_title(text) == short
-    assert len(short_title(text)) <= 36
-
-
 def test_a_name_has_two_or_three_items_and_more_only_to_be_its_own() -> None:
     titles = ["Anna", "Bert", "anna", "Carl", "Dora", "Emil"]
     taken: set[str] = set()
@@ -192,16 +171,6 @@ def test_a_name_has_two_or_three_items_and_more_only_to_be_its_own() -> None:
     long = ["x" * 36, "y" * 36, "z" * 36]
     assert name_group(long, set()) == f"{long[0]}, {long[1]}"
     assert name_group(["One"], set()) == "One"
-
-
-def test_ids_follow_the_label_where_items_have_no_titles() -> None:
-    ids = Ids(["a", "b", "c"])
-    label = Tag("category", "Wii")
-    assert speaking_titles([2, 0], lambda i: f"T{i}", ids, label) == ["T2", "T0"]
-    known = {0: "A", 1: "B"}
-    assert speaking_titles([2, 1, 0], known.get, ids, label) == ["B", "A"]
-    assert speaking_titles([2, 0], known.get, ids, label) == ["Wii: c", "A"]
-    assert speaking_titles([2, 0], lambda i: None, ids, None) == ["c", "a"]
 
 
 def test_a_label_is_clearly_over_represented() -> None:
@@ -277,13 +246,6 @@ def test_a_file_that_cannot_be_is_refused(text: str, said: str, tmp_path: Path) 
 def test_edits_that_contradict_are_refused(edits: dict[str, Any], said: str) -> None:
     with pytest.raises(RuleError, match=said):
         shown_names(Edits.from_dict(edits), FOUND, {"Old": "A, B"})
-
-
-def test_names_can_change_places_and_a_merge_can_take_a_name_of_its_own() -> None:
-    swap = Edits(rename={"A, B": "C, D", "C, D": "A, B"})
-    assert shown_names(swap, FOUND, {}) == ["C, D", "A, B", "E, F", "G, H"]
-    merge = Edits(merge={"A, B": ("A, B", "E, F")})
-    assert shown_names(merge, FOUND, {}) == ["A, B", "C, D", "A, B", "G, H"]
 
 
 def test_groups_are_found_by_former_names_and_retired_ones_are_passed_over() -> None:

@@ -18,7 +18,7 @@ from teaser.data.split import split
 from teaser.data.tags import Tag
 from teaser.errors import ArtifactError, ParameterError, UnknownNameError
 from teaser.evaluate.protocol import evaluate
-from teaser.extensions import Content, Remainder
+from teaser.extensions import Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import Product
 from teaser.model.extensions.user_features import (
@@ -138,31 +138,8 @@ class TestEquation:
         size = np.abs(half_gradient(np.zeros_like(both))).max()
         assert np.abs(half_gradient(both)).max() < 1e-7 * size
 
-    def test_shared_tags_count_for_items_alone(self, known: Dataset) -> None:
-        model = Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5, content=Content(weight=4.0)).fit(
-            known
-        )
-        assert len(model.encoder_) == known.n_items
-        assert model.user_encoder_ is not None
-        assert len(model.user_encoder_) == 2
-
 
 class TestFit:
-    def test_it_learns_a_row_for_each_tag_of_people(self, known: Dataset, fitted: Teaser) -> None:
-        assert fitted.user_tags_ == known.user_tags == (
-            Tag("camp", "cinema"), Tag("camp", "music"),
-        )  # fmt: skip
-        assert fitted.user_encoder_ is not None
-        n_learned = len(known.tags) + 1
-        assert fitted.user_encoder_.shape == (2, n_learned)
-        assert fitted.encoder_.shape == (known.n_items, n_learned)
-        assert fitted.describe()["user_tags"] == {"camp": 2}
-
-    def test_a_data_set_without_them_makes_a_model_without(self, model: Teaser) -> None:
-        assert model.user_tags_ == ()
-        assert model.user_encoder_ is None
-        assert model.describe()["user_tags"] == {}
-
     def test_it_can_be_told_to_leave_them_out(self, known: Dataset, dataset: Dataset) -> None:
         plain = Teaser(tol=1e-5).fit(dataset)
         told = Teaser(tol=1e-5, user_features=False).fit(known)
@@ -338,13 +315,6 @@ class TestBadInput:
             model.recommend([], about=["camp=music"])
         assert model.recommend([], about=[]) == model.recommend([])
 
-    def test_a_matrix_must_fit(self, fitted: Teaser) -> None:
-        X = np.zeros((2, len(fitted.items_)))
-        with pytest.raises(ParameterError, match=r"shape \(2, 3\).*2 features"):
-            fitted.score_batch(X, about=np.zeros((2, 3)))
-        with pytest.raises(ParameterError, match="only 0 and 1"):
-            fitted.score_batch(X, about=np.full((2, 2), 0.5))
-
 
 class TestEvaluation:
     def test_a_fold_brings_what_is_known_of_its_people(self, known: Dataset) -> None:
@@ -362,15 +332,6 @@ class TestEvaluation:
         )
         for found, wanted in zip(told.lists, by_hand, strict=True):
             assert [known.items[i] for i in found] == [r.item_id for r in wanted]
-
-    def test_models_without_features_are_not_told(self, known: Dataset) -> None:
-        parts = split(known, n_validation=10, n_test=20, rng=0)
-        for model in (Teaser(user_features=False).fit(parts.training), EASE().fit(parts.training)):
-            told, untold = (
-                evaluate(model, parts.test, metrics=["ndcg@20"], user_features=given)
-                for given in (True, False)
-            )
-            assert_array_equal(told.lists, untold.lists)
 
     def test_features_of_another_split_are_refused(self, known: Dataset) -> None:
         parts = split(known, n_validation=10, n_test=20, rng=0)

@@ -1,7 +1,6 @@
 """The lists of all users: batches, users, files, partitions, refusals."""
 
 import logging
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +11,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from teaser import Category, Dataset, Teaser
-from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError, UnknownNameError
 from teaser.extensions import Remainder
 from teaser.model import all_lists, gpu
@@ -69,13 +67,6 @@ def test_items_are_found_by_their_ids(model: Teaser, caplog: pytest.LogCaptureFi
     assert_same_lists(found, wanted)
 
 
-def test_a_history_may_be_listed_too(model: Teaser, data: Dataset) -> None:
-    every = model.recommend_all(data.at(np.arange(4)), k=100, exclude_history=False)
-    assert every.height == 4 * 40
-    rest = model.recommend_all(data.at(np.arange(4)), k=100)
-    assert rest.height == 4 * 40 - data.at(np.arange(4)).X.nnz
-
-
 def test_partitions_are_listed_one_by_one(model: Teaser, tmp_path: Path) -> None:
     interactions, items = example_tables()
     own = interactions.with_columns(part=pl.col("user_id").str.slice(1).cast(pl.Int64) % 3)
@@ -101,16 +92,6 @@ def test_user_features_count_where_the_model_knows_them() -> None:
     about = [[f"camp={'ab'[i % 2]}"] for i in range(30)]
     wanted = model.recommend_batch(user_histories(some), k=4, about=about).to_frame(some.users[:])
     assert_same_lists(model.recommend_all(some, k=4), wanted)
-
-
-def test_a_bar_is_shown_only_if_asked_for(
-    data: Dataset, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = Popularity().fit(data)
-    model.recommend_all(data, k=2)
-    assert capsys.readouterr().err == ""
-    model.recommend_all(data, k=2, progress=True)
-    assert "300 of 300" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -195,27 +176,6 @@ def test_threads_change_nothing(data: Dataset, monkeypatch: pytest.MonkeyPatch) 
     assert found["user_id"].to_list() == plain["user_id"].to_list()
 
 
-def test_an_error_in_a_thread_is_raised(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Popularity, abstract=True):
-        lists_in_threads = True
-
-        def score_batch(self, X: Any) -> Any:
-            raise ParameterError("this batch")
-
-    monkeypatch.setattr(all_lists, "n_cores", lambda: 2)
-    with pytest.raises(ParameterError, match="this batch"):
-        Broken().fit(data).recommend_all(data, batch_size=20)
-
-
-def test_a_model_of_ones_own_is_listed_in_one_thread(data: Dataset) -> None:
-    class Own(Popularity, abstract=True):
-        def score_batch(self, X: Any) -> Any:
-            assert threading.current_thread() is threading.main_thread()
-            return super().score_batch(X)
-
-    Own().fit(data).recommend_all(data, k=2, batch_size=20)
-
-
 def test_users_of_another_data_set_are_refused(model: Teaser) -> None:
     interactions, items = example_tables()
     other = interactions.with_columns(pl.col("item_id") + "x")
@@ -223,26 +183,6 @@ def test_users_of_another_data_set_are_refused(model: Teaser) -> None:
     for unknown in ("raise", "ignore"):
         with pytest.raises(ParameterError, match="does not know 40 of the 40 items"):
             model.recommend_all(data, unknown=cast(Any, unknown))
-
-
-def test_users_of_partitions_are_found_or_said(model: Teaser, tmp_path: Path) -> None:
-    interactions, items = example_tables()
-    write_partitions(interactions, tmp_path / "p", user="user_id", item="item_id", parts=3)
-    parts = Dataset.from_partitions(tmp_path / "p", items, rules=RULES)
-    some = ["u7", "u2", "u31"]
-    found = model.recommend_all(parts, k=3, users=some)
-    assert set(found["user_id"]) == set(some)
-    whole = model.recommend_all(parts, k=3)
-    assert_frame_equal(
-        found.sort("user_id", "rank"),
-        whole.filter(pl.col("user_id").is_in(some)).sort("user_id", "rank"),
-        rel_tol=1e-9,
-    )
-    for wrong in ("nobody", 7):
-        with pytest.raises(UnknownNameError, match=str(wrong)):
-            model.recommend_all(parts, users=["u7", wrong])
-    left = model.recommend_all(parts, k=3, users=["u7", "nobody"], unknown="ignore")
-    assert set(left["user_id"]) == {"u7"}
 
 
 def test_user_features_are_placed_by_their_tags(caplog: pytest.LogCaptureFixture) -> None:

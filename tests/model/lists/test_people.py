@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -47,13 +46,6 @@ def test_pairs_are_read_once_and_some_at_a_time(
     assert max(held) < 10 * (min(n_cores(), 8) + 2)
     known = model.recommend_all(sorted(histories.items()), k=4)
     assert_frame_equal(known, pl.concat(frames), rel_tol=1e-9)
-
-
-def test_pairs_are_a_mapping_or_have_numbers_of_numpy(model: Teaser) -> None:
-    want = model.recommend_all([(1, ["i1"]), (2, ["i2"])], k=4)
-    assert_frame_equal(model.recommend_all({1: ["i1"], 2: ["i2"]}, k=4), want)
-    given = [(np.int64(1), ["i1"]), (np.int64(2), ["i2"])]
-    assert_frame_equal(model.recommend_all(given, k=4), want)
 
 
 def test_one_user_is_a_list_of_one(model: Teaser, data: Dataset) -> None:

@@ -34,9 +34,3 @@ def test_what_has_no_score_is_not_listed(dtype: str) -> None:
     scores = np.array([[-np.inf, 1.0, -np.inf, -3.0], [-np.inf] * 4], dtype=dtype)
     found = top_k_rows(scores, 3, exclude=None, tie=np.zeros(4))
     assert found.tolist() == [[1, 3, -1], [-1, -1, -1]]
-
-
-@pytest.mark.parametrize("shape", [(0, 5), (3, 0)])
-def test_nothing_is_ranked_without_users_or_items(shape: tuple[int, int]) -> None:
-    found = top_k_rows(np.zeros(shape), 2, exclude=None, tie=np.zeros(shape[1]))
-    assert found.tolist() == [[-1, -1]] * shape[0]
