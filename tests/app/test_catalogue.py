@@ -21,7 +21,6 @@ from teaser.app.catalogue import (
     unknown_columns,
 )
 from teaser.app.i18n.texts import texts_in
-from teaser.app.models import ModelHolder
 from teaser.app.search import (
     check_words,
     find_names,
@@ -211,11 +210,6 @@ def test_tags_are_found_in_the_visitor_s_language_and_in_that_of_the_data(
     assert tags(named, "tentoon", "en") == []
     assert tags(named, "exhibition", "nl") == [exhibition]
     assert tags(named, "type exhib") == [exhibition]
-
-
-@pytest.fixture(scope="module")
-def grouped(events_folder: Path) -> Catalogue:
-    return ModelHolder(Settings(model=events_folder)).current
 
 
 @pytest.fixture

@@ -41,7 +41,3 @@ def test_people_of_the_site_are_known_by_their_cookie_alone(client: Any) -> None
     assert asked >= 33
     assert store.state(person_id).history == ("i1",)
     assert store_of(request).state(store_of(request).create_person()[0]).n_events == 0
-
-
-# What the routes that need no store are asked with.
-TASTE = {"history": ["i1"]}

@@ -25,7 +25,6 @@ def found(*tables: Any, **ids: Any) -> tuple[str, str, str, str]:
 
 CHOICES = table("c.csv", user=[1, 1, 2], item=[10, 11, 10], rating=[3, 4, 5])
 ITEMS = table("i.csv", n=[1, 2, 3], Book_ID=[10, 11, 12], year=[10, 10, 11])
-USERS = table("u.csv", **{"User-ID": [1, 2], "age": [3, 3]})
 
 
 class TestNames:

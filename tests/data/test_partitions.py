@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser
 from teaser.data import partitions as partitioner
-from teaser.data.partitions import Partitions, PartSize, Reader, write_partitions
+from teaser.data.partitions import Partitions, write_partitions
 from teaser.errors import DataError, ParameterError, TableError
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]
@@ -191,21 +190,6 @@ class TestBadInput:
     def test_what_is_no_partitions(self, source: Any, said: str) -> None:
         with pytest.raises((TableError, ParameterError), match=said):
             Partitions.open(source)
-
-
-FRAME = pl.DataFrame(
-    {
-        "u": ["b", "a", "b", "b"],
-        "i": [2, 1, 1, 2],
-        "stars": [5, 4, 1, 3],
-        "day": [date(2024, 1, 1), date(2024, 1, 3), date(2025, 1, 1), date(2024, 1, 2)],
-    }
-)
-IDS = pl.Series("item", [1, 2, 3])
-
-
-def size(reader: Reader, path: str) -> PartSize:
-    return reader.survey("p", path).size
 
 
 def parts_of(folder: Path) -> list[pl.DataFrame]:

@@ -1,6 +1,5 @@
 """Kinds that register themselves, and models of one's own that are saved and loaded."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -114,12 +113,6 @@ def test_histories_are_copied_and_stored_zeros_dropped() -> None:
 def test_what_is_no_matrix_is_refused(bad: Any) -> None:
     with pytest.raises(ParameterError):
         as_histories(bad, 1)
-
-
-@dataclass(frozen=True)
-class Options:
-    share: float
-    rng: Any
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30), st.integers(1, 35), st.data())

@@ -1,8 +1,5 @@
-import pytest
-
 from teaser import Teaser
 from teaser.baselines import EASE, Popularity, Product
-from teaser.evaluate import Recipe, Trial
 from teaser.extensions import Remainder
 from teaser.testing import example_dataset
 
@@ -21,16 +18,3 @@ def test_models_draw_themselves_fitted_or_not(model: Teaser) -> None:
     product = Product(model, EASE().fit(example_dataset()))
     assert "40 items" in product._repr_html_()
     assert "not fitted yet" in Product(Teaser(), EASE())._repr_html_()
-
-
-@pytest.fixture
-def recipe() -> Recipe:
-    parts = {"general": 0.4, "declared": 0.6, "viewed": 0.0}
-    tried = (
-        Trial("Popularity", ndcg=0.1, share=0.25, seconds=0.1),
-        Trial("EASE", ndcg=0.4, share=1.0),
-        Trial("paper", ndcg=0.35, share=0.875, parts=parts),
-        Trial("weighted", ndcg=0.3, share=0.75, parts=parts),
-        Trial("neighbours", reason=f"too large {BAD}"),
-    )
-    return Recipe(tried, "paper", "It is the most readable.", 100)

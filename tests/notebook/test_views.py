@@ -1,10 +1,8 @@
 """What objects look like in a notebook: complete, escaped, readable in light and dark."""
 
 import re
-from collections.abc import Callable
 
 import pytest
-from IPython.lib import pretty
 
 from teaser import Teaser
 from teaser.notebook import (
@@ -20,8 +18,6 @@ from teaser.notebook import (
 )
 from teaser.steps import Step
 
-# What IPython writes in a terminal; it has no types.
-in_terminal: Callable[[object], str] = pretty.pretty
 BAD = '<script>alert("x")</script>'
 
 

@@ -21,7 +21,6 @@ from teaser.app.pages.describe import (
 from teaser.app.state import Ending, ListFilter, State, ending, read_time
 from teaser.words.wishes import BARE, MOST_STEPS, NAMES, SLIGHT, Wish
 
-BRUSSELS = ZoneInfo("Europe/Brussels")
 # A Monday, already the next day in Brussels.
 LATE = datetime(2026, 11, 15, 23, 30, tzinfo=UTC)
 

@@ -1,8 +1,6 @@
 """The generated events make sense, and the same seed gives the same ones."""
 
-from collections.abc import Iterator
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -10,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import teaser.data.demo
 from teaser.data.demo import RULES, GeneratedEvents, dataset, generate
 from teaser.data.demo.event import (
     Act,
@@ -164,10 +161,6 @@ def test_every_offer_finds_a_day_from_any_start() -> None:
                 assert start <= days[0] <= days[-1] < start + timedelta(days=365)
 
 
-WORDS = {"town", "spot", "water", "venue", "person", "guest", "neighbour", "weekday", "weeks"}
-ACTS = [(offer, act) for offer in offers() for act in offer.acts]
-
-
 def test_every_offer_has_an_act_in_every_town() -> None:
     def can_be_had(act: Act, offer: Offer, index: int) -> bool:
         town = towns()[index]
@@ -200,15 +193,3 @@ def test_every_picture_is_safe_small_svg(items: pl.DataFrame) -> None:
         assert root.tag == f"{SVG}svg"
         assert root.get("viewBox") == "0 0 320 180"
         assert root.get("role") == "img"
-
-
-FOLDER = Path(teaser.data.demo.__file__).parent
-
-
-def texts(value: Any) -> Iterator[str]:
-    """All strings in a tree of dictionaries and tuples."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | tuple):
-        for entry in value.values() if isinstance(value, dict) else value:
-            yield from texts(entry)

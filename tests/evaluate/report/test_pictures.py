@@ -21,7 +21,6 @@ from teaser.evaluate.report.pictures import (
 )
 
 ALL = ["accuracy", "gain"]
-SHARES = {"general": 0.25, "declared": 0.4, "discovered": 0.3, "popularity": 0.0, "viewed": 0.05}
 
 
 def drawn(name: str = "one", alt: str = 'More & "less" <b>\\1') -> Picture:

@@ -248,6 +248,3 @@ def test_what_was_not_run_is_not_spoken_of(
     assert "was not examined" in said(without("comparisons"), "TEASER reaches")
     alone = {**content, "models": [m for m in content["models"] if m["kind"] == "Popularity"]}
     assert headlines(reported(alone)) == []
-
-
-SHARES = {"general": 0.25, "declared": 0.4, "discovered": 0.3, "popularity": 0.0, "viewed": 0.05}

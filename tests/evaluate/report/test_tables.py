@@ -24,7 +24,6 @@ from teaser.evaluate.report.tables import (
 )
 
 LABELS = {"EASE": "ease", "TEASER": "teaser", "WMF-S": "wmf-s", "TEASER × EASE": "product"}
-SHARES = {"general": 0.2, "declared": 0.25, "discovered": 0.35, "popularity": 0.0, "viewed": 0.2}
 
 
 def model_of(content: Content, label: str) -> Content:

@@ -27,7 +27,6 @@ from teaser.profile import POPULARITY
 
 Array = Any
 L1, L2, LD = 3.0, 2.0, 4.0
-EXACT: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64", "tol": 1e-10}
 
 
 def exact_weights(X: Array, E: Array, D: Array) -> Array:
