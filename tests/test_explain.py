@@ -1,6 +1,8 @@
 """The promises to users: what is shown adds up, and a press does what it says."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +13,19 @@ from terminal import pretty
 from teaser import Steering, Tag, Teaser
 from teaser.explain import (
     AnyReason,
+    BoostReason,
     Reason,
+    ViewedReason,
     find_contributions,
+    join_values,
     main_reasons,
     number_features,
+    short_reasons,
     sum_impacts,
+    tell_reasons,
 )
 from teaser.profile import GENERAL
+from teaser.steps import MAX_VIEWED, Step, StepKind, arrange, fold_small
 
 TAGS = tuple(Tag("f", str(i)) for i in range(6))
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
@@ -217,3 +225,100 @@ def test_a_card_names_what_agrees_with_leaning_and_at_least_one_reason() -> None
     assert main_reasons(reasons, leanings={**leanings, tags[2]: 0.0}) == (reasons[1],)
     both = Reason(tags[0], 0.5, 0.5, 0.5, tags=(tags[0], tags[1]))
     assert main_reasons([both], leanings=leanings) == ()
+
+
+def test_equal_values_are_told_apart_by_their_features() -> None:
+    directed, wrote = Tag("director", "Varda"), Tag("screenWriter", "Varda")
+    film = Tag("type", "film")
+    assert join_values([directed, film, wrote]) == "Varda (director and screen writer) and film"
+    reasons: list[AnyReason] = [
+        Reason(directed, 0.2, 0.2, 0.5),
+        ViewedReason("i", 0.1, 0.1, "A"),
+        Reason(wrote, 0.1, 0.1, 0.4),
+        Reason(film, 0.1, 0.1, 0.4),
+    ]
+    assert short_reasons(reasons) == [
+        "Varda (director)",
+        "viewed A",
+        "Varda (screen writer)",
+        "film",
+    ]
+    assert tell_reasons(reasons) == [
+        "20 % because of your affinity of 0.5 with Varda (director)",
+        "10 % because you viewed A",
+        "10 % because of your affinity of 0.4 with Varda (screen writer)",
+        "10 % because of your affinity of 0.4 with film",
+    ]
+    # Alone, a value needs no feature.
+    assert tell_reasons(reasons[:1]) == [reasons[0].sentence()]
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "wanted"),
+    [
+        (Tag("promoted", "yes"), 0.12, "12 % because the site promotes it (Promoted: yes)"),
+        (Tag("MaxPlayers", "6"), 0.07, "7 % because the site promotes it (Max players: 6)"),
+        (Tag("town", "Ghent"), 0.07, "7 % because the site promotes it (Ghent)"),
+        ("e5", -0.12, "-12 % because the site plays it down (e5)"),
+        (17, 0.001, "under 1 % because the site promotes it (17)"),
+    ],
+)
+def test_a_boost_is_said_to_be_the_sites_own(
+    name: Tag | int | str, part: float, wanted: str
+) -> None:
+    assert BoostReason(name, part, part).sentence() == wanted
+
+
+def test_boosts_are_always_among_the_main_reasons() -> None:
+    tags: list[Any] = [Reason(Tag("a", str(n)), 1.0, 0.5 - n / 50, 1.0) for n in range(7)]
+    small = BoostReason("promoted", 0.001, 0.001)
+    against = BoostReason("old", -0.001, -0.001)
+    every = [*tags, small, against]
+    assert main_reasons(every) == (*tags[:3], small, against)
+    assert main_reasons(every, negative=False) == (*tags[:4], small)
+    assert main_reasons([*tags, small], n=1) == (small,)
+    many = [BoostReason(n, 0.1, 0.01) for n in range(7)]
+    assert main_reasons([*tags, *many]) == tuple(many)
+    assert main_reasons(tags) == tuple(tags[:5])
+
+
+KINDS: st.SearchStrategy[StepKind] = st.sampled_from(
+    ["general", "tag", "viewed", "disliked", "boost"]
+)
+
+
+@given(
+    st.lists(st.tuples(KINDS, st.floats(-10, 10, allow_subnormal=False)), max_size=40),
+    st.floats(-5, 5),
+)
+def test_steps_lead_from_the_start_to_the_sum(
+    parts: list[tuple[StepKind, float]], start: float
+) -> None:
+    steps = arrange([Step(kind, "a", "", adds) for kind, adds in parts], start=start)
+    total = start + sum(adds for _, adds in parts)
+    for shown in (steps, fold_small(steps)):
+        if shown:
+            assert shown[0].start == start
+            assert shown[-1].end == pytest.approx(total, abs=1e-9)
+        for before, after in pairwise(shown):
+            assert before.end == pytest.approx(after.start, abs=1e-9)
+        assert sum(step.n for step in shown) == len(parts)
+        assert sum(step.kind in ("viewed", "disliked") for step in shown) <= MAX_VIEWED + 1
+
+
+def test_general_appeal_is_first_and_small_steps_are_last() -> None:
+    parts = [Step("tag", "small", "f", 0.01), Step("tag", "large", "f", 5.0)]
+    parts += [Step("boost", "promoted", "boost", 0.001), Step("general", "appeal", "", 0.001)]
+    steps = arrange([*parts, Step("tag", "tiny", "f", -0.02)])
+    assert [s.label for s in steps] == ["appeal", "large", "promoted", "small", "tiny"]
+    assert [s.label for s in fold_small(steps)][-1] == "2 more"
+    assert fold_small(steps, least=3) == steps
+
+
+def test_a_score_and_a_difference_are_their_steps(model: Teaser) -> None:
+    said = model.explain("i4", ["i1", "i5"], {"town=Ghent": 1})
+    assert said.steps()[0].kind == "general"
+    assert said.steps()[-1].end == pytest.approx(said.score, abs=1e-12)
+    found = model.compare("i4", "i7", ["i1", "i5"], {"town=Ghent": 1})
+    assert found.steps()[0].start == pytest.approx(found.other_score)
+    assert found.steps()[-1].end == pytest.approx(found.score, abs=1e-12)

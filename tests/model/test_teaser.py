@@ -15,8 +15,12 @@ from teaser import Category, Dataset, Tag, Teaser
 from teaser.data.split import split
 from teaser.errors import NotFittedError, ParameterError, UnknownNameError
 from teaser.evaluate.protocol import evaluate
-from teaser.extensions import Content
+from teaser.extensions import Content, Weights
+from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.edlae import EDLAE
+from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram import DenseGram
+from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.solve import System, Tolerance
 from teaser.profile import GENERAL, POPULARITY
 from teaser.testing import TaggedModelContract
@@ -303,3 +307,44 @@ def test_only_a_fitted_teaser_can_be_a_start(dataset: Dataset) -> None:
         Teaser().fit(dataset, start=Teaser())
     with pytest.raises(ParameterError, match="must be a fitted Teaser"):
         Teaser().fit(dataset, start=cast(Any, np.ones(3)))
+
+
+EXACT: dict[str, Any] = {"tol": 1e-8, "dtype": "float64"}
+
+
+def test_fits_start_from_each_other(dataset: Dataset) -> None:
+    fits = SharedFits(dataset)
+    first = fits.fit(Teaser(l2_encoder=5.0, l2_weights=5.0, **EXACT))
+    again = fits.fit(Teaser(l2_encoder=5.5, l2_weights=5.0, **EXACT))
+    assert isinstance(first, Teaser)
+    assert isinstance(again, Teaser)
+    assert again.iterations_ < first.iterations_
+
+
+@pytest.mark.parametrize("weights", [None, Weights(user_power=0.5, ridge_power=0.5)])
+def test_a_shared_fit_is_the_fit_alone(dataset: Dataset, weights: Weights | None) -> None:
+    """Whatever came before: other penalties, other kinds of models, another Gram."""
+    fits = SharedFits(dataset)
+    full = [Remainder(neighbours=None, l2=k) for k in (20.0, 15.0, 40.0)]
+    for remainder, l1 in ((None, 5.0), (full[0], 5.0), (full[1], 10.0), (full[2], 5.0)):
+        for l2 in (5.0, 50.0):
+            named: dict[str, Any] = {"l2_weights": l1, "l2_encoder": l2, "remainder": remainder}
+            found = fits.fit(Teaser(weights=weights, **named, **EXACT))
+            alone = Teaser(weights=weights, **named, **EXACT).fit(dataset)
+            assert isinstance(found, Teaser)
+            assert_allclose(found.encoder_, alone.encoder_, atol=1e-5)
+            if remainder is not None:
+                assert_allclose(found.remainder_, alone.remainder_, atol=1e-5)
+    for model in (EASE, EDLAE):
+        shared = fits.fit(model(l2=5.0, weights=weights)).score_batch(dataset.X)
+        alone_scores = model(l2=5.0, weights=weights).fit(dataset).score_batch(dataset.X)
+        assert_allclose(shared, alone_scores, atol=1e-5)
+
+
+def test_unknown_kinds_and_parameters_are_named(dataset: Dataset) -> None:
+    with pytest.raises(ParameterError, match=r"'Teazer'.*Teaser"):
+        make_model("Teazer", {})
+    with pytest.raises(ParameterError, match=r"'l3'.*l2_weights"):
+        make_model("Teaser", {"l3": 1})
+    with pytest.raises(ParameterError, match=r"remainder\.l2"):
+        SharedFits(dataset).fit(make_model("Teaser", {"remainder.l2": "five"}))

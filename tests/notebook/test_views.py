@@ -2,21 +2,28 @@
 
 import re
 
+import polars as pl
 import pytest
 
-from teaser import Teaser
+from teaser import Category, Dataset, Teaser
+from teaser.baselines import EASE, Popularity, Product
+from teaser.extensions import Remainder
 from teaser.notebook import (
     STYLE,
     Card,
     Column,
+    FeatureBars,
+    TagBar,
     draw_difference,
     draw_list,
+    draw_profile,
     draw_waterfall,
     element,
     panel,
     table,
 )
 from teaser.steps import Step
+from teaser.testing import example_dataset, example_tables
 
 BAD = '<script>alert("x")</script>'
 
@@ -75,3 +82,33 @@ def test_explanations_and_differences_draw_themselves(model: Teaser) -> None:
     assert f"{found.title} against {found.other_title}" in drawn
     assert numbers(drawn, 4)[-1] == pytest.approx(found.score, abs=0.0006)
     assert sum(numbers(drawn, 3)) == pytest.approx(found.difference, abs=0.006)
+
+
+def test_what_people_wrote_into_tables_is_escaped() -> None:
+    interactions, items = example_tables()
+    odd = items.with_columns(pl.lit(BAD).alias("type"), pl.lit(BAD).alias("title")).rename(
+        {"town": "<i>town"}
+    )
+    data = Dataset.from_tables(interactions, odd, rules=[Category("type"), Category("<i>town")])
+    drawn = data._repr_html_() + data.rules._repr_html_()
+    assert "<script" not in drawn
+    assert "<i>" not in drawn
+
+
+def test_models_draw_themselves_fitted_or_not(model: Teaser) -> None:
+    assert "not fitted yet" in Teaser(remainder=Remainder(l2=5.0))._repr_html_()
+    drawn = model._repr_html_()
+    assert "40 items" in drawn
+    assert f"{len(model.tags_)} tags" in drawn
+    assert f"{model.iterations_} iterations" in drawn
+    assert "40 items" in Popularity().fit(example_dataset())._repr_html_()
+    product = Product(model, EASE().fit(example_dataset()))
+    assert "40 items" in product._repr_html_()
+    assert "not fitted yet" in Product(Teaser(), EASE())._repr_html_()
+
+
+def test_names_are_escaped() -> None:
+    drawn = draw_profile(
+        [FeatureBars(BAD, 1.0, [TagBar(BAD, 1.0)])], general=0.0, certainty=1.0, seen=1
+    )
+    assert "<script" not in drawn
