@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from terminal import pretty
 
 from teaser import Steering, Tag, Teaser
 from teaser.explain import (
@@ -19,9 +18,7 @@ from teaser.explain import (
     find_contributions,
     join_values,
     main_reasons,
-    number_features,
     short_reasons,
-    sum_impacts,
     tell_reasons,
 )
 from teaser.profile import GENERAL
@@ -152,19 +149,6 @@ def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
     assert [r.item_id for r in with_them] == [r.item_id for r in without]
 
 
-def test_impacts_are_shares_of_the_features() -> None:
-    rng = np.random.default_rng(0)
-    tags = [Tag(f"f{j % 4}", str(j)) for j in rng.permutation(23).tolist()]
-    values, mass = rng.normal(size=23), rng.random(23)
-    features, numbers = number_features(tags)
-    assert [features[n] for n in numbers] == [tag.feature for tag in tags]
-    found = sum_impacts(values, mass, features, numbers)
-    parts = np.abs(values) * mass
-    for feature in features:
-        own = [part for tag, part in zip(tags, parts, strict=True) if tag.feature == feature]
-        assert found[feature] == pytest.approx(sum(own) / parts.sum())
-
-
 def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
     a = np.array([0.2, 0.5, -0.3, 0.4, 0.1, 0.0])
     together = np.array([0, 1, 0, 1, 2, -1])
@@ -199,16 +183,6 @@ def test_a_frame_of_an_explanation_sums_to_the_score(
     assert frame["share"].abs().sum() == pytest.approx(1.0)
     sizes = frame.filter(frame["part"] == "tags")["contribution"].abs()
     assert sizes.is_sorted(descending=True)
-
-
-def test_an_explanation_reads_as_lines_that_add_up(model: Teaser) -> None:
-    found = model.explain("i5", ["i0", "i1"])
-    first, *lines = pretty(found).splitlines()
-    assert first.startswith(f"Why {found.title}: score {found.score:.3f}, ")
-    assert any(line.endswith("  general appeal") for line in lines)
-    added = sum(float(line.split()[0]) for line in lines)
-    assert added == pytest.approx(found.score, abs=0.001 * len(lines))
-    assert not any("Tag(" in line for line in lines)
 
 
 def test_a_card_names_what_agrees_with_leaning_and_at_least_one_reason() -> None:
@@ -251,22 +225,6 @@ def test_equal_values_are_told_apart_by_their_features() -> None:
     ]
     # Alone, a value needs no feature.
     assert tell_reasons(reasons[:1]) == [reasons[0].sentence()]
-
-
-@pytest.mark.parametrize(
-    ("name", "part", "wanted"),
-    [
-        (Tag("promoted", "yes"), 0.12, "12 % because the site promotes it (Promoted: yes)"),
-        (Tag("MaxPlayers", "6"), 0.07, "7 % because the site promotes it (Max players: 6)"),
-        (Tag("town", "Ghent"), 0.07, "7 % because the site promotes it (Ghent)"),
-        ("e5", -0.12, "-12 % because the site plays it down (e5)"),
-        (17, 0.001, "under 1 % because the site promotes it (17)"),
-    ],
-)
-def test_a_boost_is_said_to_be_the_sites_own(
-    name: Tag | int | str, part: float, wanted: str
-) -> None:
-    assert BoostReason(name, part, part).sentence() == wanted
 
 
 def test_boosts_are_always_among_the_main_reasons() -> None:

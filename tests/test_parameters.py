@@ -1,8 +1,6 @@
 """Parameters of models: shown, set, copied, sent and read from tables."""
 
-import copy
 import pickle
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -18,7 +16,6 @@ from teaser import Category, Dataset, Teaser
 from teaser.baselines import EASE, Popularity, Product
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Weights
-from teaser.model.base import plain_parameters
 from teaser.testing import RULES, example_dataset, example_tables
 
 
@@ -202,18 +199,6 @@ def test_a_generator_goes_on_and_a_seed_begins_again() -> None:
     assert generator.bit_generator.state != before
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda data: pickle.loads(pickle.dumps(data))])
-def test_a_copied_data_set_cannot_be_changed_either(copied: Callable[[Dataset], Dataset]) -> None:
-    data = example_dataset()
-    assert data.item_counts.sum() == data.X.nnz
-    other = copied(data)
-    assert (other.X != data.X).nnz == 0
-    assert (other.users, other.items, other.tags) == (data.users, data.items, data.tags)
-    assert_array_equal(other.item_counts, data.item_counts)
-    for array in (other.X.data, other.S.data, other.item_counts):
-        assert not array.flags.writeable
-
-
 def test_tables_dotted_names_and_objects_mean_the_same() -> None:
     wanted = {"remainder": Remainder(l2=5.0, share=0.9), "tol": 1e-3}
     for given in (
@@ -227,16 +212,6 @@ def test_tables_dotted_names_and_objects_mean_the_same() -> None:
         "decoder": LearnedDecoder(),
         "sparse": None,
     }
-
-
-def test_a_model_is_made_again_of_its_plain_parameters() -> None:
-    model = Teaser(
-        l2_weights=7.0, decoder=LearnedDecoder(l2=3.0), sparse=SparseEncoder(), weights=Weights()
-    )
-    plain = plain_parameters(model.parameters())
-    assert plain["decoder"] == {"l2": 3.0, "rounds": 3}
-    assert plain["remainder"] is None
-    assert Teaser.from_parameters(plain).parameters() == model.parameters()
 
 
 def test_zero_stands_for_none_where_none_cannot_be_written() -> None:

@@ -13,11 +13,8 @@ from teaser.errors import ParameterError, UnknownNameError
 from teaser.profile import (
     DEFAULT_STEERING,
     GENERAL,
-    POPULARITY,
     Array,
-    Profile,
     default_certainty,
-    place_presses,
     press,
     scaled,
 )
@@ -77,20 +74,6 @@ def test_affinities_do_not_depend_on_the_size_of_raw_scores(
     assert_allclose(found, affinities(p, [length], DEFAULT_STEERING), rtol=1e-9, atol=1e-9)
 
 
-def test_presses_move_an_affinity_without_bounds() -> None:
-    for affinity, steps, wanted in (
-        (0.0, 3, 0.6),
-        (1.7, 2, 2.1),
-        (-1.4, -1, -1.6),
-        (0.25, 0, 0.25),
-    ):
-        values = np.array([affinity, 9.0])
-        found = press(values, {0: steps}, 0.2)
-        assert found[0] == pytest.approx(wanted)
-        assert found[1] == 9.0
-        assert values[0] == affinity
-
-
 @given(finite, st.integers(-5, 4))
 def test_one_more_press_of_plus_never_lowers_an_affinity(affinity: float, steps: int) -> None:
     values = np.array([affinity])
@@ -134,13 +117,6 @@ class TestPresses:
         for steps in cases:
             with pytest.raises(ParameterError, match="must be a whole number"):
                 Presses().press("a=1", steps)
-
-
-def test_presses_are_placed_by_tag_or_text() -> None:
-    index = {Tag("a", "1"): 0, Tag("b", "x=y"): 1}
-    assert place_presses({"a=1": 2, Tag("b", "x=y"): -5}, index) == {0: 2, 1: -5}
-    assert place_presses({"a=1": 2, Tag("a", "1"): 2}, index) == {0: 4}
-    assert place_presses(None, index) == {}
 
 
 def test_bad_presses_are_refused(model: Teaser) -> None:
@@ -203,17 +179,6 @@ def test_a_cold_profile_is_general_appeal(model: Teaser) -> None:
     fixed = Steering(step=0.2)
     for presses, general in (({GENERAL: -2}, 0.2), ({"general appeal=general appeal": 1}, 0.8)):
         assert model.profile([], presses, steering=fixed).general == pytest.approx(general)
-
-
-def test_general_appeal_is_apart_from_the_tags() -> None:
-    tags = (Tag("a", "x"), POPULARITY, GENERAL)
-    how: dict[str, Any] = {"certainty": 0.8, "impacts": {}, "history": (), "presses": {}}
-    found = Profile(tags, np.array([0.5, 0.1, 0.9]), **how)
-    assert found.general == 0.9
-    assert found.affinities == {tags[0]: 0.5, POPULARITY: 0.1}
-    # Without leanings, the order is that of affinities.
-    assert found.top(5) == [(tags[0], 0.0, 0.5), (POPULARITY, 0.0, 0.1)]
-    assert Profile(tags[:2], np.array([0.5, 0.1]), **how).general == 0.0
 
 
 def test_a_history_may_have_strengths(model: Teaser) -> None:

@@ -11,7 +11,6 @@ from saved_folder import forge
 import teaser
 from teaser import Category, Dataset, ListOf, Teaser
 from teaser.errors import ArtifactError
-from teaser.testing import example_tables
 from teaser.transparency import OTHER_PARTS, DataSources, FeatureSource, Transparency
 
 USERS = pl.DataFrame({"user_id": ["u0", "u1", "u2"], "age": ["old", "old", "young"]})
@@ -80,32 +79,6 @@ def test_sources_count_and_name_the_columns_of_the_data() -> None:
         shown_columns={"title": "title"},
         unused_columns=("price",),
     )
-
-
-def test_strengths_and_dislikes_are_told() -> None:
-    interactions = pl.DataFrame(
-        {"user_id": ["u", "u", "v"], "item_id": ["a", "b", "c"], "plays": [5, 4, 1]}
-    )
-    items = pl.DataFrame({"item_id": ["a", "b", "c"], "genre": ["x", "y", "x"]})
-    strong = Dataset.from_tables(interactions, items, strength="plays")
-    assert DataSources.of(strong, uses_user_features=False).strengths
-    more = pl.concat([interactions, pl.DataFrame({"user_id": "u", "item_id": "c", "plays": 0})])
-    disliked = Dataset.from_tables(more, items, positive="plays >= 1", negative="plays <= 0")
-    found = DataSources.of(disliked, uses_user_features=True)
-    assert (found.strengths, found.n_disliked, found.uses_user_features) == (False, 1, True)
-
-
-def test_partitions_are_measured_too(tmp_path: Path) -> None:
-    interactions, items = example_tables()
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    interactions.write_parquet(folder / "one.parquet")
-    data = Dataset.from_partitions(folder, items)
-    found = Teaser().fit(data).transparency_
-    assert found is not None
-    assert found.impacts.n_people == 300
-    assert found.sources.n_interactions == data.X.nnz
-    assert not found.sources.strengths
 
 
 def test_it_is_saved_with_the_model_and_read_back(

@@ -73,18 +73,6 @@ class TestSite:
         assert listed(pressed) == listed(page)
         assert "no press moves the list" in pressed
 
-    def test_a_shared_profile_tells_them_too_and_offers_nothing(self, visitor: TestClient) -> None:
-        own = listed(move(visitor, 0.9))
-        made = visitor.post("/share").text
-        link = re.search(r"/s/[\w-]+", made)
-        assert link
-        page = visitor.get(link[0]).text
-        assert listed(page) == own
-        assert re.search(r"<b>Event \d+</b>, which they viewed", page)
-        assert "Balance: tags" in page
-        assert 'name="remove"' not in page
-        assert 'id="balance"' not in page
-
 
 class TestApi:
     @pytest.mark.parametrize("balance", [0.0, 0.25, 1.0])
@@ -114,14 +102,6 @@ class TestApi:
         assert {i: r["contribution"] for i, r in viewed.items()} == pytest.approx(why.viewed)
         assert all(r["title"] == f"Event {i[1:]}" for i, r in viewed.items())
 
-    def test_the_profile_says_what_tags_count(self, client: TestClient) -> None:
-        def weight(**asked: Any) -> float:
-            return float(client.post(f"{API}/profile", json=asked).json()["tags_weight"])
-
-        assert weight(history=HISTORY) == 1
-        assert weight(history=HISTORY, balance=0.9) == pytest.approx(0.2)
-        assert weight(balance=0.9) == 1
-
     def test_a_balance_is_kept_used_and_undone(self, client: TestClient) -> None:
         person = f"{API}/people/{client.post(f'{API}/people').json()['person_id']}"
         for item in HISTORY:
@@ -144,15 +124,3 @@ class TestApi:
         assert export["events"][-1]["kind"] == "balance"
         assert export["events"][-1]["balance"] == 0.9
         assert client.post(f"{person}/undo").json()["balance"] == 0.5
-
-    def test_a_plain_model_takes_a_balance_and_nothing_changes(
-        self, serve: Callable[..., TestClient]
-    ) -> None:
-        plain = serve()
-        lists = [
-            plain.post(f"{API}/recommend", json={"history": HISTORY, "balance": b}).json()
-            for b in (0, 0.5, 1)
-        ]
-        assert lists[0] == lists[1] == lists[2]
-        kinds = {r["kind"] for place in lists[0]["recommendations"] for r in place["reasons"]}
-        assert kinds == {"tag"}

@@ -44,18 +44,6 @@ def test_the_name_is_in_the_header_in_titles_and_in_the_api(
     assert client.get("/openapi.json").json()["info"]["title"] == "Smith & <Sons>"
 
 
-def test_the_colours_replace_those_of_the_style_sheet(serve: Callable[..., TestClient]) -> None:
-    client = serve(accent="#7a1f5c", accent_dark="#f0a8d0")
-    (address,) = re.findall(r'rel="stylesheet" href="(/brand\.css\?\w+)"', client.get("/").text)
-    answer = client.get(address)
-    assert answer.headers["content-type"].startswith("text/css")
-    assert "--teal: light-dark(#7a1f5c, #f0a8d0);" in answer.text
-    assert "--orange" not in answer.text
-    assert brand_of(accent="#7a1f5c", accent_dark="#f0a8d0").notes == ()
-    # Other colours have another address, so that no browser keeps the old ones.
-    assert brand_of(accent="#123456").version not in address
-
-
 def test_a_colour_that_cannot_be_read_is_replaced_and_said() -> None:
     found = brand_of(accent="#ffe000")
     (note,) = found.notes

@@ -118,16 +118,6 @@ def test_a_difference_is_drawn_and_adds_up(shop: Path) -> None:
     assert sum(drawn) == pytest.approx(wanted.difference, abs=0.005)
 
 
-def test_bad_comparisons_are_one_sentence(shop: Path) -> None:
-    for words, part in (
-        (("i4", "i4"), "Both items are 'i4'. Name two different ones."),
-        (("i4", "j7"), "Unknown item 'j7'"),
-        (("i4", "i7", "-i", "zz"), "'zz'"),
-        (("i4", "i7", "-p", "town=Gent:+1"), "Closest: town=Ghent"),
-    ):
-        assert part in refused("compare", shop / "model", *words)
-
-
 def test_what_decides_is_said(shop: Path) -> None:
     told = teaser.load(shop / "model").transparency_
     assert told is not None

@@ -123,26 +123,6 @@ def test_an_option_of_tables_is_refused_for_a_public_data_set(tmp_path: Path) ->
         prepare([tmp_path / "ml"], tmp_path / "d", item="i")
 
 
-def test_dislikes_are_kept_beside_the_interactions(paths: list[Path], tmp_path: Path) -> None:
-    rows = pl.read_csv(paths[0])
-    stars = rows["rating"].to_list()
-    low, high = min(stars), max(stars)
-    rules = ("--positive", f"rating >= {high}", "--negative", f"rating <= {low}")
-    text = " ".join(said("prepare", *paths, "-o", tmp_path / "d", *rules).split())
-    found = Dataset.load(tmp_path / "d")
-    assert found.disliked is not None
-    assert f"{found.disliked.nnz:,} disliked items of" in text
-    user = next(n for n, row in enumerate(found.disliked.toarray()) if row.any())
-    history = found.history(found.users[user])
-    assert isinstance(history, dict)
-    assert min(history.values()) == -0.125
-    same = ("--positive", f"rating >= {high}", "--negative", f"rating >= {high}")
-    assert "positive by" in refused("prepare", *paths, "-o", tmp_path / "e", *same)
-    said("partition", paths[0], "-o", tmp_path / "p")
-    text = refused("prepare", tmp_path / "p", "-o", tmp_path / "f", *rules)
-    assert "--negative does not go with interactions in partitions" in " ".join(text.split())
-
-
 def test_a_folder_that_cannot_be_written_is_noticed_before_reading(tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("mine")
     with pytest.raises(ArtifactError, match="holds other files"):

@@ -70,12 +70,6 @@ class TestFromTables:
             "genre=rock, year=1990s, year=2000s, year=2010s. Raise min_items",
         ]
 
-    def test_rules_are_inferred_when_not_given(self) -> None:
-        dataset = Dataset.from_tables(INTERACTIONS, ITEMS)
-        assert Tag("genre", "jazz") in dataset.tags
-        assert dataset.rules.roles == {"title": "title"}
-        assert dataset.rules.skipped == {"title": "it is shown as the title"}
-
     def test_files_and_other_columns_are_read(self, tmp_path: Path) -> None:
         INTERACTIONS.rename({"user_id": "who", "item_id": "what"}).write_csv(tmp_path / "x.csv")
         ITEMS.rename({"item_id": "what"}).write_parquet(tmp_path / "y.parquet")
@@ -106,15 +100,6 @@ class TestFromTables:
 
 
 class TestWithoutTags:
-    def test_items_may_have_an_id_and_a_title_alone(self, tmp_path: Path) -> None:
-        found = Dataset.from_tables(INTERACTIONS, ITEMS.select("item_id", "title"))
-        assert (found.n_tags, found.S.shape) == (0, (4, 0))
-        assert found.rules.roles == {"title": "title"}
-        assert "'title': it is shown as the title" in found.lines()[-1]
-        assert "--discovered" in found.lines()[-1]
-        found.save(tmp_path / "d")
-        assert_same(Dataset.load(tmp_path / "d"), found)
-
     def test_items_may_be_those_of_the_interactions(self, tmp_path: Path) -> None:
         found = Dataset.from_tables(INTERACTIONS)
         assert found.items == ["a", "b", "z"]

@@ -5,16 +5,15 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 import teaser
 from teaser import Dataset, Teaser, artifact
 from teaser.baselines import EASE, Product
-from teaser.errors import ArtifactError, ParameterError
+from teaser.errors import ArtifactError
 from teaser.model import KINDS, base, load
-from teaser.model.base import Model, as_histories
+from teaser.model.base import Model
 from teaser.model.scores import top_k
 from teaser.model.tables import check_dataset
 from teaser.model.tagged import TaggedModel
@@ -98,21 +97,6 @@ def test_a_folder_of_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_path
         )  # fmt: skip
         with pytest.raises(ArtifactError, match="a whole EASE"):
             load(tmp_path / "m")
-
-
-def test_histories_are_copied_and_stored_zeros_dropped() -> None:
-    given_rows = sp.csr_array(
-        (np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3)
-    )
-    found = as_histories(given_rows, 3)
-    assert found.indices.tolist() == [0]
-    assert given_rows.nnz == 2
-
-
-@pytest.mark.parametrize("bad", ["abc", [["a"]], object()])
-def test_what_is_no_matrix_is_refused(bad: Any) -> None:
-    with pytest.raises(ParameterError):
-        as_histories(bad, 1)
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30), st.integers(1, 35), st.data())

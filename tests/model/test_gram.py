@@ -335,16 +335,6 @@ def test_a_large_array_is_inverted_by_blocks(n: int, monkeypatch: pytest.MonkeyP
         invert(np.ones((n + 2, n + 2)))
 
 
-
-
-def sparse(seed: int, shape: tuple[int, int], dtype: str = "float64") -> sp.csr_array:
-    """A matrix with empty rows, long rows and values that are not ones."""
-    rng = np.random.default_rng(seed)
-    dense = rng.uniform(0.5, 2, shape) * (rng.random(shape) < rng.random((shape[0], 1)))
-    dense[::5] = 0
-    return sp.csr_array(dense.astype(dtype))
-
-
 @pytest.mark.parametrize("m", [1, 3, 12])
 def test_nearest_items_are_found(m: int) -> None:
     """Many cosines are equal: the first of them are kept."""

@@ -122,12 +122,6 @@ def test_what_is_viewed_may_be_kept_among_the_allowed(model: Teaser) -> None:
     assert not model.recommend(["i5"], allowed=allowed)
 
 
-@pytest.mark.parametrize("allowed", [np.ones(39, dtype=bool), np.ones(40), [0, 1, 2]])
-def test_allowed_is_a_mask_of_the_items(model: Teaser, allowed: Any) -> None:
-    with pytest.raises(ParameterError, match="allowed must hold true or false for each of 40"):
-        model.recommend([], allowed=allowed)
-
-
 def test_a_cold_person_sees_what_appeals_to_all(model: Teaser, dataset: Dataset) -> None:
     found = model.recommend([], k=5)
     appeal = model.decoder_[:, [len(model.tags_) - 1]].toarray().ravel()
@@ -145,19 +139,6 @@ def test_where_all_scores_are_equal_popularity_decides(dataset: Dataset) -> None
     order = np.lexsort((np.arange(40), -dataset.item_counts))
     found = [r.item_id for r in model.recommend(["new"], k=3)]
     assert found == [dataset.items[i] for i in order[:3]]
-
-
-@pytest.mark.parametrize("negative", [True, False])
-def test_a_list_can_be_made_of_scores_that_are_there(model: Teaser, negative: bool) -> None:
-    for history, presses in zip(HISTORIES, PRESSES, strict=True):
-        profile = model.profile(history, presses)
-        scores = model.scores(profile)
-        seen = [model.items_.index_of(i) for i in profile.history]
-        places = model.rank_items(scores, k=7, seen=seen)
-        found = model.entries(places, profile, scores, negative_reasons=negative)
-        assert found == model.recommend(history, presses, k=7, negative_reasons=negative)
-        backwards = model.entries(places[::-1], profile, scores, negative_reasons=negative)
-        assert backwards == found[::-1]
 
 
 HOW: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}

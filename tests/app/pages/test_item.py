@@ -45,16 +45,6 @@ class TestItem:
             assert "were found quickly" in visitor.get(f"/lift/{item}").text
         assert "were found quickly" not in visitor.get(f"/lift/{item}").text
 
-    def test_hidden_items_are_not_in_the_way(self, visitor: TestClient, model: Teaser) -> None:
-        ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]
-        assert "already" not in visitor.get(f"/lift/{ranked[11]}").text
-        for item in ranked[2:4]:
-            visitor.post("/act", data={"hide": item})
-        assert "already: number 10" in visitor.get(f"/lift/{ranked[11]}").text
-        page = visitor.get(f"/lift/{ranked[2]}").text
-        assert "You hid it" in page
-        assert f'name="unhide" value="{ranked[2]}"' in page
-
 
 class TestTag:
     def test_origins_sum_to_what_was_learnt(self, visitor: TestClient, model: Teaser) -> None:

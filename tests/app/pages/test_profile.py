@@ -1,12 +1,8 @@
 """The profile on a page equals that of the model."""
 
-from typing import Any
-
-import polars as pl
 import pytest
 from app.pages.conftest import personal_of
 
-from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
@@ -14,7 +10,6 @@ from teaser.app.pages.cards import (
     SHOWN_TAGS,
     feature_views,
     profile_view,
-    tag_label,
 )
 from teaser.app.state import State
 
@@ -54,14 +49,3 @@ def test_statements_can_be_denied(catalogue: Catalogue) -> None:
         assert statement.presses
         assert len(statement.presses) == len(statement.labels)
         assert all(steps * statement.leaning < 0 for steps in statement.presses.values())
-
-
-def test_equal_values_of_two_features_are_told_apart(tables: tuple[Any, Any]) -> None:
-    interactions, items = tables
-    doubled = items.with_columns(region=pl.col("town").replace({"Deinze": "Ghent"}))
-    rules = (Category("town"), Category("region"))
-    data = Dataset.from_tables(interactions, doubled, rules=rules)
-    catalogue = Catalogue(Teaser(l2_weights=5.0, l2_encoder=5.0).fit(data))
-    assert tag_label(Tag("town", "Ghent"), catalogue, EN) == "Ghent (Town)"
-    assert tag_label(Tag("region", "Ghent"), catalogue, EN) == "Ghent (Region)"
-    assert tag_label(Tag("town", "Deinze"), catalogue, EN) == "Deinze"

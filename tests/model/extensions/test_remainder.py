@@ -24,7 +24,6 @@ from teaser.extensions import Content, Remainder, Weights
 from teaser.model import estimate as cost
 from teaser.model._inverse import invert_gram
 from teaser.model.baselines.ease import EASE
-from teaser.model.baselines.product import Product
 from teaser.model.extensions import remainder as module
 from teaser.model.extensions.remainder import (
     fit_remainder,
@@ -33,7 +32,6 @@ from teaser.model.extensions.remainder import (
 )
 from teaser.model.gram import DenseGram
 from teaser.model.solve import Limits
-from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract, example_dataset
 
 JOINT = Remainder(neighbours=None)
@@ -291,21 +289,6 @@ def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) ->
     assert_allclose(found, factor[:, None] * wanted, rtol=2e-2, atol=2e-2 * np.abs(found).max())
 
 
-def test_a_viewed_reason_is_said_in_words(remainder_model: Teaser) -> None:
-    found = remainder_model.explain("i3", ["i1", "i5"])
-    said = [r for r in found.reasons if isinstance(r, ViewedReason)]
-    assert {r.item_id for r in said} == {"i1", "i5"}
-    for reason in said:
-        assert reason.title == f"Event {str(reason.item_id)[1:]}"
-        percent = round(100 * reason.share)
-        assert reason.sentence() == f"{percent} % because you viewed {reason.title}"
-        assert reason.contribution == found.viewed[reason.item_id]
-    tags = sum(abs(part) for tag, part in found.tags.items() if tag != POPULARITY)
-    viewed = sum(map(abs, found.viewed.values()))
-    rest = abs(found.general) + abs(found.tags[POPULARITY])
-    assert found.tag_share == pytest.approx(tags / (tags + viewed + rest))
-
-
 def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
     model = Teaser(
         l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0)
@@ -324,25 +307,6 @@ def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
     )
     only = model.recommend(["new"], steering=Steering(balance=1.0))
     assert only == model.recommend(["new"])
-
-
-def test_a_product_explains_both_kinds_of_its_part(
-    remainder_model: Teaser, dataset: Dataset
-) -> None:
-    product = Product(remainder_model, EASE(l2=50.0).fit(dataset))
-    assert product.has_remainder
-    said = product.explain("i3", ["i1", "i5"])
-    assert set(said.viewed) == {"i1", "i5"}
-    total = sum(said.contributions.values()) + sum(said.viewed.values())
-    assert total == pytest.approx(said.cover.explained)
-    # What centring took from every score is told with general appeal.
-    alone = remainder_model.explain("i3", ["i1", "i5"])
-    assert said.cover.explained - said.general == pytest.approx(alone.score - alone.general)
-    kinds = {type(r) for p in product.recommend(["i1", "i5"]) for r in p.reasons}
-    assert kinds == {Reason, ViewedReason}
-    scores = product.score_batch(one_row(dataset, 1, 5))[0]
-    for place in product.recommend(["i1", "i5"], k=3):
-        assert scores[int(str(place.item_id)[1:])] == pytest.approx(place.score)
 
 
 def test_it_recommends_better_than_tags_alone_where_tags_say_little() -> None:

@@ -19,8 +19,6 @@ from teaser.data.tags import Tag
 from teaser.errors import ArtifactError, ParameterError, UnknownNameError
 from teaser.evaluate.protocol import evaluate
 from teaser.extensions import Remainder
-from teaser.model.baselines.ease import EASE
-from teaser.model.baselines.product import Product
 from teaser.model.extensions.user_features import (
     learn_alone,
 )
@@ -275,26 +273,6 @@ class TestAnswers:
         )  # fmt: skip
         with pytest.raises(ArtifactError, match="does not hold a whole"):
             teaser.load(tmp_path / "m")
-
-    def test_a_product_hands_them_to_its_aspect_part(self, known: Dataset) -> None:
-        aspect = Teaser(tol=1e-5).fit(known)
-        both = Product(aspect, EASE(l2=10.0).fit(known))
-        assert both.user_tags_ == aspect.user_tags_
-        # Scores that are not positive are 0 in the product, so that popularity orders them.
-        cold = both.recommend([], about=["camp=music"], k=3)
-        alone = aspect.recommend([], about=["camp=music"], k=3)
-        assert [r.item_id for r in cold] == [r.item_id for r in alone]
-        said = both.explain("i2", HISTORY, about=["camp=music"])
-        aspect_said = aspect.explain("i2", HISTORY, about=["camp=music"])
-        offset = said.general - aspect_said.general
-        assert said.cover.explained == pytest.approx(aspect_said.score + offset)
-        X = sp.csr_array((1, known.n_items))
-        scores = aspect.score_batch(X, about=[["camp=music"]])
-        states = both.user_states(X, about=[["camp=music"]])
-        wanted = np.maximum(scores + states.offset[:, None], 0)
-        assert_allclose(both.score_batch(X, about=[["camp=music"]]), wanted, rtol=1e-9)
-        parts = both.origins("type=concert", ["i1"], about=["camp=music"])
-        assert parts == aspect.origins("type=concert", ["i1"], about=["camp=music"])
 
 
 class TestBadInput:
