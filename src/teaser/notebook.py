@@ -460,7 +460,7 @@ def draw_profile(
         How many items the history has.
     """
     items = f"{seen:,} item{'' if seen == 1 else 's'}"
-    named = title("Profile", f"of a history of {items}, certainty {certainty:.1f}")
+    named = title("Profile", f"of a history of {items}, {percent(certainty)} sure")
     groups = [] if general is None else [[_tag_row(TagBar("general appeal", general))]]
     groups += [_feature_rows(feature) for feature in features]
     body = element(

@@ -208,7 +208,9 @@ class TestJson:
         said = json.loads(written)
         assert (said["level"], said["logger"]) == ("error", "uvicorn.error")
         assert (said["error"], said["request_id"]) == ("ValueError", "0123456789abcdef")
-        assert re.search(r"test_observer.py:\d+ fail: .*\nKeyError\n(.*\n)+ValueError", said["stack"])
+        assert re.search(
+            r"test_observer.py:\d+ fail: .*\nKeyError\n(.*\n)+ValueError", said["stack"]
+        )
 
 
 class TestText:

@@ -31,7 +31,7 @@ def test_the_strongest_tags_are_drawn_by_leaning_and_pressed_ones_stay(
     leanings = personal.profile.leanings
     assert 0 < len(rows) <= N_STRONGEST
     assert [row.leaning for row in rows] == [leanings[row.tag] for row in rows]
-    longest = max(map(abs, leanings.values()))
+    longest = max(map(abs, leanings.values())) / personal.profile.certainty
     for row in rows:
         assert row.length == pytest.approx(100 * abs(leanings[row.tag]) / longest, abs=0.051)
         assert row.side == ("up" if leanings[row.tag] > 0 else "down")

@@ -13,6 +13,7 @@ from teaser import Dataset, Steering, Teaser, artifact
 from teaser.baselines import EASE, WMFS, ItemKNN, Product
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.model.baselines.product import PartRecommendation, multiply
+from teaser.profile import paper_certainty
 from teaser.testing import TaggedModelContract
 
 
@@ -41,7 +42,7 @@ def test_scores_are_products_of_positive_scores(fitted: Product, dataset: Datase
     paper = Steering(scale="paper")
     states = tagged.user_states(X, presses, steering=paper)
     raw = tagged.encode(X)
-    factor = 1 / np.abs(raw).max(axis=1) * [paper.certainty(h) for h in np.diff(X.indptr)]
+    factor = 1 / np.abs(raw).max(axis=1) * [paper_certainty(h) for h in np.diff(X.indptr)]
     # Before centring, which moves all scores of a user: the sign of a score matters here.
     before = raw @ tagged.tag_table_.learned_decoder.toarray().T
     pressed = states.values - tagged.affinity_batch(X, steering=paper)

@@ -82,8 +82,9 @@ def profile_lines(found: responses.Profile, said: Iterable[str]) -> list[str]:
     """Return plain statements about a profile, then the leanings of each feature."""
     lines = [
         *said,
-        f"The certainty of the profile is {share_text(found.certainty)}; the affinity with general "
-        f"appeal is {affinity_text(found.general)}.",
+        f"The profile is {share_text(found.certainty)} certain: so well do profiles of as many "
+        "items agree with those of long histories. The affinity with general appeal is "
+        f"{affinity_text(found.general)}.",
     ]
     for feature in found.features:
         tags = [
