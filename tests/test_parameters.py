@@ -112,12 +112,6 @@ def test_what_cannot_be_set_is_named_and_nothing_changes(wrong: dict[str, Any], 
     assert repr(product) == "Product(tagged=Teaser(weights=Weights()), other=EASE())"
 
 
-def test_bad_values_are_refused_by_the_next_fit() -> None:
-    model = Teaser().set_params(l2_weights=-1)
-    with pytest.raises(ParameterError, match="l2_weights"):
-        model.fit(example_dataset())
-
-
 def test_scikit_learn_clones_a_model() -> None:
     model = Teaser(l2_weights=5.0, l2_encoder=5.0, weights=Weights()).fit(example_dataset())
     other = sklearn.base.clone(model)

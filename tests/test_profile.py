@@ -256,21 +256,6 @@ def test_a_balance_weighs_two_parts() -> None:
         assert (steering.tags_weight, steering.viewed_weight) == weights
 
 
-def test_a_profile_is_a_frame_of_one_row_a_tag(model: Teaser) -> None:
-    profile = model.profile(["i1", "i5"], {"town=Ghent": 2})
-    frame = profile.to_frame()
-    assert frame.columns == ["feature", "value", "leaning", "affinity", "presses", "impact"]
-    rows = [(Tag(f, v), leaning, a) for f, v, leaning, a, *_ in frame.rows()]
-    assert [(tag, leaning or 0.0, a) for tag, leaning, a in rows] == profile.top(1000)
-    assert {tag: a for tag, _, a in rows} == profile.affinities
-    assert {tag: leaning for tag, leaning, _ in rows if leaning is not None} == profile.leanings
-    assert dict(frame.filter(frame["presses"] != 0).select("value", "presses").rows()) == {
-        "Ghent": 2
-    }
-    impacts = dict(frame.select("feature", "impact").unique().rows())
-    assert impacts == {name: profile.impacts[name] for name in impacts}
-
-
 def test_presses_by_bare_names(model: Teaser) -> None:
     wanted = model.profile(["i1"], {"general appeal=general appeal": -3, "town=Ghent": 1})
     found = model.profile(["i1"], {"general appeal": -3, "Ghent": 1})

@@ -44,18 +44,6 @@ def test_the_name_is_in_the_header_in_titles_and_in_the_api(
     assert client.get("/openapi.json").json()["info"]["title"] == "Smith & <Sons>"
 
 
-def test_a_colour_that_cannot_be_read_is_replaced_and_said() -> None:
-    found = brand_of(accent="#ffe000")
-    (note,) = found.notes
-    assert re.search(r"accent #ffe000 cannot be read on #f5f4ef \(contrast 1\.\d", note)
-    (used,) = re.findall(r"light colours are (#\w{6})\.", note)
-    assert f"--teal: light-dark({used}, #ffe000);" in found.css
-    (note,) = brand_of(accent_dark="#102040").notes
-    assert re.search(r"accent_dark #102040 .* dark colours are #", note)
-    # What is derived for the other scheme is no news.
-    assert brand_of(accent="#102040").notes == ()
-
-
 def test_a_logo_is_served_so_that_no_script_runs(
     serve: Callable[..., TestClient], tmp_path: Path
 ) -> None:

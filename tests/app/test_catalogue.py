@@ -17,8 +17,6 @@ from teaser.app.catalogue import (
     Catalogue,
     days_of,
     passing,
-    read_filters,
-    unknown_columns,
 )
 from teaser.app.i18n.texts import texts_in
 from teaser.app.search import (
@@ -145,18 +143,6 @@ def test_the_items_that_pass_are_those_that_a_slow_look_finds(
     assert not found.flags.writeable
 
 
-def test_a_catalogue_without_dates_knows_no_period(model: Teaser) -> None:
-    dated = Catalogue(model)
-    filters = ListFilter(when="weekend")
-    assert days_of(dated, filters) == (None, None)
-    found = passing(dated, filters)
-    assert found is None or found.all()
-    assert unknown_columns(dated, filters) == ["date"]
-    with pytest.raises(ParameterError, match="no dates"):
-        read_filters(dated, filters, ListFilter())
-    assert read_filters(dated, filters, filters) == filters
-
-
 TITLES = ["Été à Liège", "A summer in Liège", "The liegeman", "Liege waffles", None, "Jazz"]
 
 
@@ -184,11 +170,6 @@ def found(named: Catalogue, words: str, language: str = "en", limit: int = 9) ->
 
 def tags(named: Catalogue, words: str, language: str = "en") -> list[Tag]:
     return find_names(named, words, texts_in(language)).tags(0, 9)
-
-
-def test_names_that_begin_so_come_first_then_words_that_do(named: Catalogue) -> None:
-    assert found(named, "liege") == ["d", "a", "b", "c", "xliege"]
-    assert found(named, "liege", limit=2) == ["d", "a"]
 
 
 @pytest.fixture

@@ -68,17 +68,6 @@ def plain(page: str) -> str:
 
 
 class TestSite:
-    def test_the_list_can_be_cut_to_a_group(self, client: TestClient, first: Teaser) -> None:
-        tag = groups_of(first)[0]
-        page = client.get("/", params={"only": str(tag), "n": "96"}).text
-        listed = set(re.findall(r'class="card" data-card="([^"]+)"', page))
-        column = first.decoder_[:, [first.tags_.index(tag)]].toarray().ravel()
-        assert listed == {str(first.items_[i]) for i in np.flatnonzero(column)}
-        form = client.get("/options").text.split('class="filters"')[1].split("</form>")[0]
-        assert "Groups found" not in form
-
-
-class TestApi:
     def test_a_group(self, client: TestClient, first: Teaser) -> None:
         assert first.groups_ is not None
         group = next(g for g in first.groups_.groups if g.label_tag is not None)

@@ -9,17 +9,7 @@ import pytest
 from app.conftest import API, Postgres, TestClient, error_of, new_person, services_of
 from fastapi.responses import Response, StreamingResponse
 
-from teaser.app.errors import status_of
 from teaser.app.http import HEADERS
-from teaser.errors import (
-    ArtifactError,
-    LimitError,
-    ParameterError,
-    ResourceError,
-    StoreError,
-    TeaserError,
-    UnknownNameError,
-)
 
 EXPECTED = {name.decode(): value.decode() for name, value in HEADERS}
 BODY = b'{"history": [], "presses": []}'
@@ -246,26 +236,6 @@ class TestResponses:
         assert client.get("/readyz").status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (UnknownNameError("person"), (404, "unknown_person")),
-        (UnknownNameError("item", "i99"), (404, "unknown_name")),
-        (UnknownNameError("share"), (404, "unknown_share")),
-        (LimitError("Too much.", problem="bytes"), (413, "too_large")),
-        (LimitError("Too many."), (422, "invalid")),
-        (TeaserError("Foreign.", problem="foreign origin"), (403, "forbidden")),
-        (ParameterError(), (422, "invalid")),
-        (StoreError(), (503, "unavailable")),
-        (ArtifactError(), (503, "unavailable")),
-        (ResourceError(), (503, "unavailable")),
-        (ValueError(), (500, "internal")),
-    ],
-)
-def test_each_error_has_its_status_and_code(error: Exception, status: tuple[int, str]) -> None:
-    assert status_of(error) == status
-
-
 def test_broken_headers_and_forms_are_refused_and_nothing_is_stored(client: Any) -> None:
     own = {"Origin": "http://testserver"}
     press = {"press": "+1 type=film"}
@@ -286,30 +256,6 @@ def test_a_broken_form_is_called_a_form(client: Any, kind: str) -> None:
     assert answer.status_code == 400
     assert "not a form" in answer.text
     assert "JSON" not in answer.text
-
-
-class TestMethods:
-    PERSON = f"{API}/people/{'a' * 43}"
-
-    def test_all_of_a_path_are_named(self, client: TestClient) -> None:
-        for path, methods in (
-            ("/", "GET, HEAD, OPTIONS"),
-            ("/act", "OPTIONS, POST"),
-            ("/share", "GET, HEAD, OPTIONS, POST"),
-            ("/item/a/b", "GET, HEAD, OPTIONS"),
-            ("/static/teaser.css", "GET, HEAD, OPTIONS"),
-            ("/healthz", "GET, HEAD, OPTIONS"),
-            ("/openapi.json", "GET, HEAD, OPTIONS"),
-            (f"{API}/recommend", "OPTIONS, POST"),
-            (self.PERSON, "DELETE, GET, HEAD, OPTIONS"),
-            (f"{self.PERSON}/views", "DELETE, OPTIONS, POST"),
-            (f"{self.PERSON}/shares", "GET, HEAD, OPTIONS, POST"),
-            (f"{self.PERSON}/variety", "OPTIONS, PUT"),
-        ):
-            answer = client.patch(path)
-            assert (answer.status_code, answer.headers["allow"]) == (405, methods), path
-            asked = client.options(path)
-            assert (asked.status_code, asked.headers["allow"], asked.content) == (204, methods, b"")
 
 
 class TestConnections:

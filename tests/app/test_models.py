@@ -24,34 +24,6 @@ def holder_of(folder: Path, **given: str) -> ModelHolder:
     return ModelHolder(Settings(model=folder, **given))
 
 
-def test_a_new_model_is_taken_up_and_the_old_one_stays_usable(folder: Path, model: Teaser) -> None:
-    holder = holder_of(folder)
-    old = holder.current
-    assert not holder.refresh()
-    assert holder.current is old
-    model.save(folder)
-    (folder / "manifest.json").touch()
-    assert holder.refresh()
-    assert holder.current is not old
-    assert old.model.recommend(["i1"]) == holder.current.model.recommend(["i1"])
-
-
-def test_a_folder_that_vanishes_changes_nothing_and_is_said(
-    folder: Path, model: Teaser, caplog: pytest.LogCaptureFixture
-) -> None:
-    holder = holder_of(folder)
-    assert holder.load_error is None
-    shutil.rmtree(folder)
-    for _ in range(3):
-        assert not holder.refresh()
-    assert holder.load_error is not None
-    assert len(caplog.records) == 1  # once, not every second
-    assert holder.current.model.recommend(["i1"])
-    model.save(folder)
-    assert holder.refresh()
-    assert holder.load_error is None
-
-
 @pytest.mark.parametrize("harm", ["replaced", "missing"])
 def test_files_harmed_are_noticed_and_so_is_the_cure(folder: Path, harm: str) -> None:
     holder = holder_of(folder)

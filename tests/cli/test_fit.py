@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from commands import refused, run, said
-from conftest import RULES, small_tables
+from conftest import RULES
 
 import teaser
 from teaser import Dataset, Teaser
@@ -78,20 +78,6 @@ def test_options_of_an_extension_switch_it_on(shop: Path, tmp_path: Path) -> Non
     assert model.encoder_.nnz == int(0.4 * model.encoder_.shape[0] * model.encoder_.shape[1])
     weights = model.decoder_.data[model.decoder_.indices < len(model.tags_) - 1]
     assert np.abs(weights - 1).max() > 0.01
-
-
-def test_items_without_neighbours_are_said(tmp_path: Path) -> None:
-    interactions, items = small_tables()
-    new = pl.DataFrame({"item_id": ["n1", "n2"], "title": ["A", "B"], "type": ["film", "film"]})
-    Dataset.from_tables(interactions, items, rules=RULES).save(tmp_path / "all")
-    every = pl.concat([items, new], how="diagonal")
-    Dataset.from_tables(interactions, every, rules=RULES).save(tmp_path / "more")
-    line = "2 items without neighbours: nobody chose them with another"
-    assert line in said("fit", tmp_path / "more", "--out", tmp_path / "m", "--remainder")
-    content = json.loads(said("info", tmp_path / "m", "--json"))
-    assert content["remainder"]["without_neighbours"] == 2
-    without = said("fit", tmp_path / "all", "--out", tmp_path / "n", "--remainder")
-    assert "neighbours:" not in without
 
 
 def test_json_goes_alone_to_stdout(shop: Path, tmp_path: Path) -> None:

@@ -1,36 +1,16 @@
 """Options that commands share, and options read from constructors."""
 
-import inspect
 import re
 from io import StringIO
-from typing import get_args
 
 import pytest
 from rich.console import Console, RenderableType
 
 from teaser import Teaser
-from teaser.cli import fit, options
+from teaser.cli import options
 from teaser.cli.output import (
     draw_steps,
 )
-from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
-
-
-def test_fit_and_estimate_have_every_parameter_of_the_model() -> None:
-    wanted = set(inspect.signature(Teaser).parameters)
-    for extension, kind in (
-        ("remainder", Remainder),
-        ("decoder", LearnedDecoder),
-        ("sparse", SparseEncoder),
-    ):
-        wanted |= {f"{extension}_{entry}" for entry in inspect.signature(kind).parameters}
-    for command in (fit.fit, fit.estimate):
-        found = inspect.signature(command).parameters
-        assert wanted <= set(found)
-        for name in wanted:
-            _, info = get_args(found[name].annotation)
-            assert info.help, name
-            assert info.rich_help_panel, name
 
 
 def test_ids_are_repeated_or_separated_by_commas() -> None:

@@ -32,21 +32,6 @@ def test_two_tables_become_a_data_set_with_its_rules(paths: list[Path], tmp_path
     assert Dataset.load(tmp_path / "d").items == dataset.items
 
 
-def test_free_text_is_left_out_and_taken_in_by_a_rule(paths: list[Path], tmp_path: Path) -> None:
-    items = pl.read_csv(paths[1])
-    story = [f"an evening of {kind} that nobody will soon forget" for kind in items["type"]]
-    items.with_columns(pl.Series("story", story)).write_csv(paths[1])
-    text = " ".join(said("prepare", *paths, "-o", tmp_path / "d").split())
-    assert "'story' is free text and was left out" in text
-    assert '[[tags]], kind = "text", column = "story"' in text
-    assert all(tag.feature != "story" for tag in Dataset.load(tmp_path / "d").tags)
-    rules = tmp_path / "rules.toml"
-    rules.write_text('[[tags]]\nkind = "text"\ncolumn = "story"\nmax_share = 0.9\n')
-    dataset, _ = prepare(paths, tmp_path / "e", rules=rules)
-    assert {str(tag) for tag in dataset.tags} >= {"story=concert"}
-    assert not any("free text" in note for note in dataset.notes)
-
-
 def test_edited_rules_are_not_written_over(
     paths: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,11 +114,6 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_reading(tmp_path: Pat
         prepare([tmp_path / "none.csv", tmp_path / "none.csv"], tmp_path)
 
 
-def with_users(club: Path, folder: Path) -> list[Any]:
-    tables = (club / "visits.csv", club / "items.csv")
-    return ["prepare", *tables, "--out", folder, "--users", club / "users.csv"]
-
-
 def test_the_events_need_no_files(tmp_path: Path) -> None:
     words = ("--source", "events", "--start", "2031-03-01", "--seed", 1)
     assert "9,000 users" in said("prepare", *words, "--out", tmp_path / "events")
@@ -142,17 +122,6 @@ def test_the_events_need_no_files(tmp_path: Path) -> None:
     for start in ("yesterday", "2026-13-01"):
         text = refused("prepare", "--source", "events", "--start", start, "--out", tmp_path / "e")
         assert f"--start must be a date such as 2026-01-31, found {start!r}" in text
-
-
-def test_a_public_data_set_is_recognised(tmp_path: Path) -> None:
-    folder = tmp_path / "ml"
-    folder.mkdir()
-    ratings = {"userId": [1, 1, 2], "movieId": [1, 2, 1], "rating": [5.0, 4.0, 4.5]}
-    pl.DataFrame({**ratings, "timestamp": [1, 2, 3]}).write_csv(folder / "ratings.csv")
-    titles = ["One (1990)", "Two (1991)", "Three (1990)"]
-    films = {"movieId": [1, 2, 3], "title": titles, "genres": ["Drama|War"] * 3}
-    pl.DataFrame(films).write_csv(folder / "movies.csv")
-    assert "2 users" in said("prepare", folder, "--out", tmp_path / "d")
 
 
 def test_bad_tables_are_one_sentence(shop: Path, tmp_path: Path) -> None:
@@ -168,19 +137,6 @@ def test_bad_tables_are_one_sentence(shop: Path, tmp_path: Path) -> None:
     latin.write_bytes("user_id,item_id\n1,caf\xe9\n".encode("latin-1"))
     assert "utf-8" in refused("prepare", latin, items, *out)
     assert not (tmp_path / "d").exists()
-
-
-def test_it_reports_and_writes_inferred_rules(club: Path, tmp_path: Path) -> None:
-    words = with_users(club, tmp_path / "data")
-    text = said(*words)
-    assert "300 rows of users: 300 " in text
-    assert ": 2 camp, 2 town" in text
-    written = tmp_path / "data" / "user_rules.toml"
-    assert str(written) in text.replace("\n", "")
-    assert "pass the file with --user-rules" in written.read_text()
-    people = Dataset.load(tmp_path / "data").user_features
-    assert people is not None
-    assert Rules.read(written).tags == people.rules.tags
 
 
 class TestStrangersTables:

@@ -43,21 +43,6 @@ def test_filters_are_those_of_the_library(shop: Path) -> None:
     assert ids(*words, "--where", "town=Ghent", "--where", "town=Liège") == both
 
 
-def test_a_boost_is_listed_as_one(shop: Path) -> None:
-    words = (shop / "model", "-i", "i2", "--boost", "i9:100", "--boost", "town=Ghent:0.5")
-    found = json.loads(said("recommend", *words, "--json"))
-    assert (found[0]["item_id"], found[0]["boost"]) in {("i9", 100.0), ("i9", 100.5)}
-    assert "the site promotes it" in found[0]["reasons"][0]["sentence"]
-    assert "boost i9" in said("recommend", *words)
-    explained = said("explain", shop / "model", "i9", "-i", "i2", "--boost", "i9:100")
-    assert "Boost" in explained
-    told = json.loads(
-        said("explain", shop / "model", "i9", "-i", "i2", "--boost", "i9:1", "--json")
-    )
-    parts = told["general"] + sum(told["tags"].values()) + told["boost"]
-    assert parts == pytest.approx(told["score"])
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -427,19 +427,6 @@ class TestTimes:
             for u, i, t in zip(of, dataset.X.indices, dataset.times, strict=True)
         }
 
-    def test_they_are_the_latest_of_merged_rows_in_the_order_of_x(self) -> None:
-        found = self.dataset()
-        assert found.X.has_sorted_indices
-        assert self.days(found) == {
-            ("ann", "a"): 1, ("ann", "b"): 8, ("bob", "a"): 0, ("cy", "c"): 31,
-        }  # fmt: skip
-        assert found.times is not None
-        assert not found.times.flags.writeable
-        assert (found.X.data == 1).all()
-        assert found.report.strength == ""
-        assert "1 row refused, when is not a time: row 6 ('soon')" in found.lines()
-        assert "times from 2024-01-01 to 2024-02-01" in found.lines()
-
     def test_a_choice_without_a_time_is_kept(self, tmp_path: Path) -> None:
         rows = {"user_id": ["ann"] * 3, "item_id": ["a", "b", "c"]}
         found = Dataset.from_tables(rows | {"when": ["2024-01-02", "", "2024-01-01"]}, time="when")

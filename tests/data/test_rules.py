@@ -166,9 +166,6 @@ class TestText:
     def words(self, *texts: str | None, **settings: Any) -> list[list[str]]:
         return values(Text("x", **{"stop_words": (), **settings}), list(texts))
 
-    def test_stop_words_are_passed_over(self) -> None:
-        assert self.words("The night of the opera", stop_words="english") == [["night", "opera"]]
-
     def test_stop_words_of_several_languages_and_ones_own(self) -> None:
         found = self.words("the nuit avec opera show", stop_words=("english", "french", "Show"))
         assert found == [["nuit", "opera"]]
@@ -183,17 +180,6 @@ class TestText:
         rule = Text(("a", "b"), stop_words=())
         assert rule.values(items).to_list() == [["red", "green"], ["blue"]]
         assert rule.name == "a b"
-
-    def test_shares_bound_how_many_items_use_a_word(self) -> None:
-        cases: list[Any] = [
-            ({}, 1000, (10, 300)),
-            ({"min_items": 50}, 1000, (50, 300)),
-            ({"min_share": 0.0, "max_share": 1.0}, 10, (1, 10)),
-            ({"min_share": 0.1, "max_share": 0.3}, 10, (1, 3)),
-            ({"min_share": 0.15, "max_share": 0.29}, 10, (2, 2)),
-        ]
-        for settings, n_items, wanted in cases:
-            assert Text("x", **settings).bounds(n_items) == wanted
 
 
 class TestUnfitColumns:

@@ -210,19 +210,6 @@ class TestStrengths:
 
 
 class TestUserFeatures:
-    def test_features_go_with_their_users(self, known: Dataset) -> None:
-        parts = split(known, n_validation=20, n_test=30, rng=0)
-        position = {user: i for i, user in enumerate(known.users)}
-        assert known.Q is not None
-        every = known.Q.toarray()
-        for features, users in (
-            (parts.training.Q, parts.training.users),
-            (parts.validation.user_features, parts.validation.users),
-            (parts.test.user_features, parts.test.users),
-        ):
-            assert features is not None
-            assert_array_equal(features.toarray(), every[[position[u] for u in users]])
-
     def test_a_shorter_history_leaves_the_rest_to_be_found(self, known: Dataset) -> None:
         fold = split(known, n_validation=5, n_test=40, rng=0).test
         short = fold.shortened(2, rng=3)
@@ -402,24 +389,6 @@ def test_nothing_after_the_held_out_choice_of_a_user_is_learned_from(rows: Any, 
             (item,) = held_out
             assert kept[user] == history
             assert all(times[user, other] <= times[user, item] for other in history)
-
-
-def test_strengths_stay_in_history_and_user_features_with_the_users() -> None:
-    table = pl.DataFrame(
-        {"user_id": ["a"] * 4 + ["b"] * 4, "item_id": [0, 1, 2, 3] * 2,
-         "at": [1e9, 2e9, 3e9, 4e9] * 2, "hours": [5.0, 1, 1, 2, 1, 1, 7, 1]}
-    )  # fmt: skip
-    people = pl.DataFrame({"user_id": ["a", "b"], "sex": ["f", "m"]})
-    data = Dataset.from_tables(
-        table, ITEMS, rules=(Category("kind"),), strength="hours", time="at", users=people,
-        user_rules=(Category("sex"),),
-    )  # fmt: skip
-    parts = split_last(data, min_interactions=3, rng=0)
-    assert parts.test.history.toarray()[:, :4].tolist() == [[5, 1, 1, 0], [1, 1, 7, 0]]
-    assert parts.test.held_out.data.tolist() == [1, 1]
-    assert parts.test.user_features is not None
-    assert parts.test.user_features.shape == (2, 2)
-    assert parts.training.Q is not None
 
 
 def test_dislikes_whose_time_is_not_known_are_not_learned_from() -> None:

@@ -270,11 +270,6 @@ class TestEdits:
 class TestEncode:
     RULES = (ListOf("genres"), Category("town"), Number("price", bins=2))
 
-    def test_the_same_items_are_read_alike(self) -> None:
-        table = build_tags(ITEMS, self.RULES)
-        again = encode_tags(ITEMS, table.rules, table.tags)[0]
-        np.testing.assert_array_equal(again.toarray(), table.S.toarray())
-
     @given(st.permutations(range(4)), st.integers(1, 4))
     def test_an_item_is_read_alike_in_any_company(self, order: list[int], n: int) -> None:
         table = build_tags(ITEMS, self.RULES)

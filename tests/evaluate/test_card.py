@@ -76,32 +76,6 @@ def test_tags_are_counted_by_feature(chosen: Teaser, dataset: Dataset) -> None:
     assert "User features: none" in teaser.evaluate.card(chosen)
 
 
-def test_parts_are_of_the_data_set_or_of_the_trial(
-    chosen: Teaser, model: Teaser, dataset: Dataset
-) -> None:
-    trial = dict(rows(section(teaser.evaluate.card(chosen), "Parts of scores")))
-    assert list(trial.values()) == ["70 %", "30 %"]
-    found = teaser.evaluate.check_model(chosen, dataset, stability=False)
-    told = rows(section(teaser.evaluate.card(chosen, dataset), "Parts of scores"))
-    wanted = [f"{100 * share:.0f} %" for share in found.parts.values() if share > 0]
-    assert sorted(row[1] for row in told) == sorted(wanted)
-    assert section(teaser.evaluate.card(model), "Parts of scores").startswith("Not measured")
-
-
-def test_limits_tell_what_was_found(chosen: Teaser, dataset: Dataset) -> None:
-    text = teaser.evaluate.card(chosen, dataset)
-    told = [line.strip() for s in ("Limits", "Truth") for line in section(text, s).splitlines()]
-    for line in teaser.evaluate.check_model(chosen, dataset, stability=False).lines():
-        assert told.count(line.strip()) + told.count(f"- {line}") == 1
-    both = section(teaser.evaluate.card(chosen, dataset, stability=True), "Limits")
-    assert "Two halves of the people" in both
-    loose = Teaser(l2_weights=5.0, l2_encoder=5.0, max_iter=1, tol=1e-6)
-    with pytest.warns(teaser.ConvergenceWarning):
-        loose.fit(dataset)
-    assert "did not converge: raise max_iter" in teaser.evaluate.card(loose)
-    assert "stopped before it converged after 1 iteration," in teaser.evaluate.card(loose)
-
-
 def test_a_model_without_tags_has_a_card() -> None:
     interactions, _ = small_tables()
     data = Dataset.from_tables(interactions)

@@ -175,14 +175,6 @@ class TestAdvice:
         few = data.at(np.arange(30))
         assert check_model(Teaser().fit(few), few, stability=False).truth is None
 
-    def test_a_line_keeps_what_the_rule_drops_already(
-        self, tables: tuple[pl.DataFrame, pl.DataFrame]
-    ) -> None:
-        rules = (teaser.Category("type"), teaser.Category("style", drop=("Blues",)))
-        data = Dataset.from_tables(*tables, rules=rules)
-        found = check_model(Teaser().fit(data), data, stability=False)
-        assert any(advice.line.startswith('drop = ["Blues", "n/a"]') for advice in found.advice)
-
 
 @pytest.mark.parametrize(
     ("value", "internal"),

@@ -211,17 +211,6 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
         choose_setting(every, within=1.5)
 
 
-def test_the_most_tags_at_the_accuracy_of_ease() -> None:
-    weak, ease = a_setting("EASE", 0.45, 0.0), a_setting("EASE", 0.5, 0.0)
-    near = a_setting("NeighbourEASE", 0.6, 0.0)
-    some, more = a_setting("remainder", 0.55, 0.4), a_setting("remainder", 0.5, 0.7)
-    most = a_setting("TEASER", 0.49, 1.0)
-    assert match_ease([weak, ease, near, some, more, most]) is more
-    assert match_ease([weak, near, some, more, most]) is most
-    assert match_ease([ease, near, most]) is None
-    assert match_ease([near, some, most]) is None
-
-
 def test_the_dial_of_a_study_is_measured_on_its_validation_users(
     study: Study, tmp_path: Path
 ) -> None:

@@ -33,7 +33,6 @@ from teaser.evaluate.metrics import (
 )
 from teaser.evaluate.protocol import (
     ALL_METRICS,
-    batches,
     compare,
     evaluate,
     recommend_lists,
@@ -332,15 +331,6 @@ def test_batches_of_any_size_give_the_same(parts: Split, fitted: Teaser) -> None
     for metric, values in whole.values.items():
         assert_array_equal(small.values[metric], values)
     assert told == [(min(n, 60), 60) for n in range(7, 67, 7)]
-
-
-@given(n_users=st.integers(0, 50), n_items=st.integers(1, 10**6), memory=st.integers(1, 10**10))
-def test_batches_hold_everyone_once_within_memory(n_users: int, n_items: int, memory: int) -> None:
-    found = list(batches(n_users, n_items, memory))
-    assert [i for rows in found for i in range(rows.start, rows.stop)] == list(range(n_users))
-    for rows in found:
-        size = rows.stop - rows.start
-        assert size == 1 or size * n_items * 8 * 4 <= memory
 
 
 def test_values_are_those_of_the_lists(parts: Split, fitted: Teaser) -> None:

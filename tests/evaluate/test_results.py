@@ -11,11 +11,10 @@ from reports import Content
 
 from teaser.errors import DataError
 from teaser.evaluate import Recipe, Trial
-from teaser.evaluate.metrics import PairedDifference, Summary
+from teaser.evaluate.metrics import Summary
 from teaser.evaluate.study.results import (
     TARGET,
     DialResults,
-    SimulationResult,
     StudyResults,
     find_value,
     read_results,
@@ -31,14 +30,6 @@ def study() -> StudyResults:
     found = read_results(RESULTS / "events.json")
     assert isinstance(found, StudyResults)
     return found
-
-
-def a_simulation(after: float, gain: PairedDifference) -> SimulationResult:
-    return SimulationResult(
-        model="m", scale="robust", step=0.2, strength=3, n_tags=1, draws=1, seed=0,
-        without_tags=0, fewer_tags=0, metrics={TARGET: Summary(after, 0.1, 3)},
-        gain={TARGET: gain},
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
@@ -75,19 +66,6 @@ def test_a_gap_turns_with_its_models(study: StudyResults) -> None:
     gap = teaser.metrics[TARGET].mean - ease.metrics[TARGET].mean
     assert there.mean == pytest.approx(gap, abs=1e-5)
     assert study.gap("EASE", "TEASER", "ndcg@7") is None
-
-
-def test_improvement_is_relative_to_the_model_without_presses(study: StudyResults) -> None:
-    teaser = study.first("Teaser")
-    assert teaser is not None
-    simulated = next(s for s in study.simulations if s.model == "TEASER" and s.scale == "robust")
-    assert study.simulation("TEASER", simulated.scenario) is simulated
-    found = simulated.improvement()
-    assert found is not None
-    after, before = simulated.metrics[TARGET].mean, teaser.metrics[TARGET].mean
-    assert found.mean == pytest.approx(100 * (after / before - 1), abs=0.01)
-    assert a_simulation(0.1, PairedDifference(0.1, 0.0, 0.2, 3)).improvement() is None
-    assert a_simulation(0.2, PairedDifference(0.1, math.nan, 0.2, 3)).improvement() is None
 
 
 def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults) -> None:

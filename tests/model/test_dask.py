@@ -23,7 +23,7 @@ from served import free_port
 
 from teaser import Dataset, Teaser
 from teaser.data.partitions import Part, write_partitions
-from teaser.errors import DataError, ParameterError, ResourceError, TableError
+from teaser.errors import DataError, ParameterError, ResourceError
 from teaser.extensions import DiscoveredTags, Remainder, Weights
 from teaser.model.dask import Cluster, DaskGram
 from teaser.model.gram import weigh_users
@@ -54,11 +54,6 @@ PARTS = [Part(f"part {k}", f"/somewhere/{k}") for k in range(40)]
 
 
 class TestConnecting:
-    def test_nobody_listens(self) -> None:
-        address = f"tcp://127.0.0.1:{free_port()}"
-        with pytest.raises(ResourceError, match=f"{address} did not answer within 0.5 s"):
-            Cluster.connect(address, timeout=0.5)
-
     def test_somebody_listens_and_says_nothing(self) -> None:
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
@@ -283,21 +278,3 @@ class TestCollections:
             Dataset.from_partitions(source, small_tables()[1], run=frail.run)
         assert "Partition 0 of the Dask collection" in str(caught.value)
         assert "memory is too small" in str(caught.value)
-
-
-class TestBadParts:
-    @pytest.mark.parametrize("damage", ["gone", "cut"])
-    def test_a_partition_that_is_missing_or_corrupt_is_named(
-        self, cluster: Cluster, tmp_path: Path, damage: str
-    ) -> None:
-        interactions, items = small_tables()
-        write_partitions(interactions, tmp_path / "p", parts=3)
-        parted = Dataset.from_partitions(tmp_path / "p", items, rules=RULES, run=cluster.run)
-        path = Path(parted.X.parts[1].source)
-        content = path.read_bytes()
-        path.unlink()
-        if damage == "cut":
-            path.write_bytes(content[:-30])
-        with pytest.raises(TableError) as caught:
-            Teaser(gram=DaskGram(parted.X, cluster, F64), **OPTIONS).fit(parted)
-        assert str(path) in str(caught.value)

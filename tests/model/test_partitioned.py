@@ -286,14 +286,6 @@ def test_a_fit_on_a_scheduler(shop: Path, address: str) -> None:
     same_model(shop / "far", shop / "model")
 
 
-def test_a_fit_on_a_local_cluster(shop: Path) -> None:
-    pytest.importorskip("distributed", reason="clusters need the extra dask")
-    done = run("fit", "data", "--out", "near", "--local-cluster", 1, *EXACT, cwd=shop)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    same_model(shop / "near", shop / "model")
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -339,9 +331,3 @@ def test_a_data_set_in_memory_takes_neither(dataset: Dataset) -> None:
             pass
     with placed(dataset, "sparse") as gram:
         assert gram == "sparse"
-
-
-def test_a_cluster_is_refused_for_a_table(shop: Path) -> None:
-    tables = shop / "ratings.csv", shop / "items.parquet"
-    text = refused("prepare", *tables, "--out", shop / "x", "--scheduler", "a")
-    assert "--scheduler does not go with interactions that are not in partitions" in text

@@ -217,13 +217,6 @@ def test_shares_of_lists_are_means_over_their_items(both: Teaser, found_groups: 
     assert set(nothing.parts.values()) == {0.0}
 
 
-def test_a_model_without_remainder_has_no_part_of_views(model: Teaser, dataset: Dataset) -> None:
-    lists = np.tile(np.arange(10), (300, 1))
-    shares = model.list_shares(dataset.X, lists).parts
-    assert (shares["viewed"], shares["discovered"]) == (0.0, 0.0)
-    assert shares["declared"] > shares["popularity"]
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -344,11 +337,6 @@ class TestDislikes:
         assert {r.item_id for r in viewed if not r.disliked} == {"i1", "i4"}
         one = next(r for r in viewed if r.disliked)
         assert one.sentence().endswith("because you disliked Event 9")
-
-    def test_a_batch_with_one_is_each_user_alone(self, both: Teaser, row: Any) -> None:
-        rows = np.vstack([np.maximum(row, 0.0), row, -np.maximum(row, 0.0)])
-        alone = np.vstack([both.score_batch(each[None]) for each in rows])
-        assert_array_equal(both.score_batch(rows), alone)
 
 
 def liked_rows(dense: Any) -> sp.csr_array:

@@ -20,7 +20,7 @@ from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.edlae import EDLAE
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram import DenseGram
-from teaser.model.shared_fit import SharedFits, make_model
+from teaser.model.shared_fit import SharedFits
 from teaser.model.solve import System, Tolerance
 from teaser.profile import GENERAL, POPULARITY
 from teaser.testing import TaggedModelContract
@@ -339,12 +339,3 @@ def test_a_shared_fit_is_the_fit_alone(dataset: Dataset, weights: Weights | None
         shared = fits.fit(model(l2=5.0, weights=weights)).score_batch(dataset.X)
         alone_scores = model(l2=5.0, weights=weights).fit(dataset).score_batch(dataset.X)
         assert_allclose(shared, alone_scores, atol=1e-5)
-
-
-def test_unknown_kinds_and_parameters_are_named(dataset: Dataset) -> None:
-    with pytest.raises(ParameterError, match=r"'Teazer'.*Teaser"):
-        make_model("Teazer", {})
-    with pytest.raises(ParameterError, match=r"'l3'.*l2_weights"):
-        make_model("Teaser", {"l3": 1})
-    with pytest.raises(ParameterError, match=r"remainder\.l2"):
-        SharedFits(dataset).fit(make_model("Teaser", {"remainder.l2": "five"}))

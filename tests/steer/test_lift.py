@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from teaser import Dataset, ListOf, Steering, Tag, Teaser
 from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError
-from teaser.profile import POPULARITY
 from teaser.recommend import Recommendation
 from teaser.steer import smallest_presses
 
@@ -173,49 +172,6 @@ def test_ties_are_decided_as_in_the_list(seed: int) -> None:
     model.decoder_.data[last] = np.round(2 * model.decoder_.data[last]) / 2
     steering = Steering(scale="paper", step=0.25, cold_general=0.5, certainty=lambda h: 1.0)
     assert any(check(model, rng, 3, steering) for _ in range(20))
-
-
-def test_a_twin_that_comes_first_stays_first() -> None:
-    twins = without_basis(random_model(5))
-    twins.popularity_[:2] = 0.5
-    D = twins.decoder_.toarray()
-    D[:2, -1] = 0.5
-    twins._tag_table = replace(twins.tag_table_, decoder=type(twins.decoder_)(D))
-    assert smallest_presses(twins, "i1", ["i5"], k=1, max_presses=20) is None
-    first = smallest_presses(twins, "i0", ["i5"], k=1, max_presses=20)
-    second = smallest_presses(twins, "i1", ["i5"], k=2, max_presses=20)
-    assert first is not None
-    assert second is not None
-    assert first.total == second.total
-    assert first.presses == second.presses
-
-
-def test_what_is_up_needs_no_press(model: Teaser) -> None:
-    best = model.recommend(["i1", "i5"], k=3)[2]
-    found = smallest_presses(model, best.item_id, ["i1", "i5"], k=3)
-    assert found is not None
-    assert (found.presses, found.total) == ({}, 0)
-    assert found.rank_before == found.rank_after == 3
-    assert found.score_before == found.score_after == best.score
-    assert found.title == best.title
-
-
-def test_presses_that_are_there_stay_and_count(model: Teaser) -> None:
-    last = model.recommend(["i1", "i5"], k=40)[-1].item_id
-    presses = {tag: 5 for tag in model.explain(last, ["i1"]).tags if tag != POPULARITY}
-    found = smallest_presses(model, last, ["i1", "i5"], presses, k=10, max_presses=30)
-    assert found is not None
-    assert not set(found.presses) & set(presses)
-    net = {**presses, **found.presses}
-    assert last in [r.item_id for r in model.recommend(["i1", "i5"], net, k=10)]
-
-
-def test_a_tag_pressed_down_can_be_pressed_up_ten_times() -> None:
-    model = random_model(3)
-    tags = [t for t, x in model.explain("i2", []).tags.items() if t != POPULARITY]
-    found = smallest_presses(model, "i2", [], {tags[0]: -5}, k=1, max_presses=40)
-    assert found is not None
-    assert all(-5 <= n + (-5 if t == tags[0] else 0) <= 5 for t, n in found.presses.items())
 
 
 def test_what_cannot_be_brought_up_is_none(model: Teaser) -> None:

@@ -92,14 +92,6 @@ def test_only_allowed_items_and_the_best_of_them(model: Teaser, variety: float) 
     assert varied(model, [], variety=variety, allowed=np.zeros(40, dtype=bool)) == []
 
 
-def test_steering_is_followed(model: Teaser) -> None:
-    paper = Steering(scale="paper")
-    plain = {r.item_id: r for r in model.recommend(["i3"], k=40, steering=paper)}
-    assert all(
-        r == plain[r.item_id] for r in varied(model, ["i3"], variety=0.4, k=5, steering=paper)
-    )
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

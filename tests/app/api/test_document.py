@@ -46,20 +46,6 @@ class TestDocument:
         with pytest.raises(Exception, match="5"):
             schemathesis.openapi.from_dict(broken).validate()
 
-    def test_every_answer_and_error_is_declared(self, document: Any) -> None:
-        for path, _, operation in self.operations(document):
-            declared = operation["responses"]
-            errors = {"400", "401", "403", "404", "413", "421", "422", "429", "503"}
-            assert errors == {status for status in declared if int(status) >= 400}, path
-            for status, answer in declared.items():
-                if status == "204":
-                    assert "content" not in answer
-                    continue
-                schema = answer["content"]["application/json"]["schema"]
-                is_error = schema == {"$ref": "#/components/schemas/ErrorAnswer"}
-                assert is_error == (int(status) >= 400), (path, status)
-        assert "HTTPValidationError" not in document["components"]["schemas"]
-
     def test_the_key_is_declared_where_it_is_needed(
         self, serve: Callable[..., TestClient], document: Any
     ) -> None:

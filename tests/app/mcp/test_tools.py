@@ -174,17 +174,6 @@ def test_presses_that_a_caller_keeps_move_as_stored_ones(
     with_client(server, press_all)
 
 
-def test_a_press_at_its_limit_is_not_stored_and_says_so(
-    server: Server[Any], people: People, person_id: str
-) -> None:
-    call(server, "press", person_id=person_id, tag="town=Ghent", steps=5)
-    n_events = people.store.state(person_id).n_events
-    pressed = found(call(server, "press", person_id=person_id, tag="town=Ghent"))
-    assert not pressed["stored"]
-    assert "as far as it goes" in pressed["note"]
-    assert people.store.state(person_id).n_events == n_events
-
-
 def test_unknown_persons_and_visitors_of_the_site_look_the_same(
     server: Server[Any], people: People
 ) -> None:
@@ -200,38 +189,6 @@ def test_without_a_store_only_the_press_is_left(stateless: Server[Any]) -> None:
     assert "press" in names
     assert not names & {"undo", "view", "person", "new_person", "apply"}
     assert found(call(stateless, "press", tag="town=Ghent"))["stored"] is False
-
-
-WISHES = ["press +2 type=film", "only town=Ghent", "never labels=late for week", "variety 0.5"]
-
-
-def test_wishes_are_one_action(server: Server[Any], people: People, person_id: str) -> None:
-    before = people.store.state(person_id)
-    applied = found(call(server, "apply", person_id=person_id, wishes=WISHES))
-    state = people.store.state(person_id)
-    assert state.presses == {"type=film": 2}
-    assert state.filters.only == ("town=Ghent",)
-    assert state.hidden_tags == ("labels=late",)
-    assert state.variety == 0.5
-    assert applied["presses"] == [{"tag": "type=film", "steps": 2}]
-    assert "One undo" in applied["sentences"][0]
-    assert "Ghent" in applied["sentences"][0]
-    shown = "\n".join(found(call(server, "person", person_id=person_id))["sentences"])
-    assert "only town=Ghent" in shown
-    assert "Never shown: labels=late." in shown
-    listed = found(call(server, "recommend", person_id=person_id, k=40))["recommendations"]
-    assert listed
-    for entry in listed:
-        assert found(call(server, "item", item_id=entry["item_id"]))["facts"]["town"] == ["Ghent"]
-    undone = found(call(server, "undo", person_id=person_id))
-    assert "+ twice on type=film" in undone["undone"]
-    after = people.store.state(person_id)
-    assert (after.presses, after.filters, after.hidden_tags, after.variety) == (
-        before.presses,
-        before.filters,
-        before.hidden_tags,
-        before.variety,
-    )
 
 
 def test_a_request_in_words_becomes_wishes_and_applies_nothing(

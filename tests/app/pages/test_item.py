@@ -198,14 +198,6 @@ class TestPictures:
         for item in ("i3", "i4", "i5", "i6"):
             assert pictured.get(f"/picture/{item}").status_code == 404
 
-    def test_items_without_title_picture_or_date(self, pictured: TestClient) -> None:
-        page = pictured.get("/item/i7").text
-        assert "<h1>i7</h1>" in page
-        assert 'class="picture unnamed' in page
-        assert "<text" not in page.split("</h1>")[0]
-        assert 'href="https://own.example/"' in page
-        assert 'name="from"' not in pictured.get("/").text
-
     @pytest.mark.parametrize("dots", [".", ".."])
     def test_ids_of_dots_can_be_opened(self, pictured: TestClient, dots: str) -> None:
         pictured.headers.update(OWN)

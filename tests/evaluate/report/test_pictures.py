@@ -13,7 +13,6 @@ from teaser.evaluate.report.pictures import (
     PALETTE,
     SERIES,
     Picture,
-    colour_rules,
     draw_pictures,
     finish,
     frontier,
@@ -34,17 +33,6 @@ def drawn(name: str = "one", alt: str = 'More & "less" <b>\\1') -> Picture:
 
 def names(content: Content) -> list[str]:
     return [picture.name.rpartition("-")[2] for picture in draw_pictures(reported(content))]
-
-
-def test_colours_are_variables_of_the_page_and_a_file_brings_them_along() -> None:
-    found = drawn()
-    for name in ("ink", "soft", "line", *(f"series-{k}" for k in range(8))):
-        assert f"var(--{name})" in found.svg
-    assert not [colour for colour in (INK, *SERIES) if colour in found.svg]
-    for name in PALETTE:
-        assert colour_rules().count(f"--{name}:") == 2
-    ET.fromstring(found.standalone())  # noqa: S314
-    assert colour_rules() in found.standalone()
 
 
 def test_one_element_with_words_for_those_who_cannot_see_it() -> None:

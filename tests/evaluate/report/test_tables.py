@@ -1,7 +1,6 @@
 """The tables of a real study: every figure is one of the json, and stands where it belongs."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,16 +18,10 @@ from teaser.evaluate.report.tables import (
     Table,
     accuracy_table,
     feedback_table,
-    make_tables,
     read_studies,
 )
 
 LABELS = {"EASE": "ease", "TEASER": "teaser", "WMF-S": "wmf-s", "TEASER × EASE": "product"}
-
-
-def model_of(content: Content, label: str) -> Content:
-    name = LABELS.get(label, label)
-    return next(m for m in content["models"] if m["name"] == name)
 
 
 def rows_of(table: Table | None) -> dict[str, list[str]]:
@@ -84,30 +77,6 @@ def test_marks_are_where_the_interval_against_ease_leaves_out_zero(content: Cont
     without = accuracy_table([reported(content)])
     assert not any(BETTER in cell for row in rows_of(without).values() for cell in row)
     assert not any(BETTER in note for note in without.notes)
-
-
-def test_the_papers_figures_stand_beside_ours_only_where_it_has_them(content: Content) -> None:
-    table = accuracy_table([reported(content)])
-    rows, publiq = rows_of(table), PAPER_COLUMNS["publiq"].static
-    for label in ("EASE", "TEASER × EASE"):
-        for cell, figure in zip(rows[label], publiq[label], strict=True):
-            assert cell.endswith(f" *({figure:.3f})*")
-    assert not any("*(" in cell for cell in rows["Popularity"])
-    assert any("paper's figures for Publiq" in note for note in table.notes)
-    assert any(content["note"] in note for note in table.notes)
-    # Only the first model of a kind stands beside the paper's.
-    content["models"].append({**model_of(content, "TEASER"), "name": "Second"})
-    assert "*(" not in rows_of(accuracy_table([reported(content)]))["Second"][0]
-    model_of(content, "TEASER × EASE")["parts"] = ["wmf-s", "ease"]
-    assert "*(" not in rows_of(accuracy_table([reported(content)]))["WMF-S × EASE"][0]
-
-
-def test_tables_without_anything_to_show_are_left_out(without: Callable[..., Content]) -> None:
-    def names(content: Content) -> list[str]:
-        return [table.name for table in make_tables([reported(content)])]
-
-    assert names(without()) == ["accuracy", "feedback", "beyond"]
-    assert names(without("simulations")) == ["accuracy", "beyond"]
 
 
 # The headings of simulated feedback: number of tags, presses, scale.

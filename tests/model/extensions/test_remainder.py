@@ -395,12 +395,3 @@ def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
         dataset
     )
     assert_allclose(large.encoder_, plain.encoder_, atol=1e-5 * np.abs(plain.encoder_).max())
-
-
-def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
-    system: Any = Teaser(l2_weights=20.0, remainder=Remainder(neighbours=None, l2=480.0)).prepare(
-        dataset
-    )
-    EASE(l2=500.0).fit(dataset, inverse=system.inverse)
-    with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I"):
-        EASE(l2=77.0).fit(dataset, inverse=system.inverse)

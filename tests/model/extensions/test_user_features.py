@@ -161,20 +161,6 @@ class TestFit:
         found = shared.fit(known, system=shared.prepare(known))
         assert_array_equal(found.user_encoder_, Teaser(tol=1e-5).fit(known).user_encoder_)
 
-    def test_an_earlier_model_is_a_beginning(self, known: Dataset, dataset: Dataset) -> None:
-        how: dict[str, Any] = {"tol": 1e-6, "dtype": "float64"}
-        first = Teaser(**how).fit(known)
-        again = Teaser(**how).fit(known, start=first)
-        assert again.iterations_ == 0
-        assert again.user_rows_ is not None
-        assert first.user_rows_ is not None
-        assert_allclose(again.user_rows_.encoder, first.user_rows_.encoder, atol=1e-12)
-        plain = Teaser(**how).fit(dataset)
-        for start in (plain, first):
-            found = Teaser(**how).fit(known, start=start)
-            assert_allclose(found.encoder_, first.encoder_, atol=1e-5)
-        assert_allclose(Teaser(**how).fit(dataset, start=first).encoder_, plain.encoder_, atol=1e-5)
-
 
 class TestProfile:
     def test_raw_scores_are_history_plus_features(self, fitted: Teaser) -> None:
@@ -309,15 +295,6 @@ class TestEvaluation:
         )
         for found, wanted in zip(told.lists, by_hand, strict=True):
             assert [known.items[i] for i in found] == [r.item_id for r in wanted]
-
-    def test_features_of_another_split_are_refused(self, known: Dataset) -> None:
-        parts = split(known, n_validation=10, n_test=20, rng=0)
-        model = Teaser().fit(parts.training)
-        other = type(parts.test)(
-            parts.test.history, parts.test.held_out, parts.test.users, sp.csr_array((20, 5))
-        )
-        with pytest.raises(ParameterError, match="2 user tags and the fold 5"):
-            evaluate(model, other)
 
 
 def _rows(matrix: sp.csr_array | None) -> list[sp.csr_array]:
