@@ -21,24 +21,6 @@ def fitted(catalogue: Dataset) -> Teaser:
     return Teaser().fit(catalogue)
 
 
-def test_the_catalogue_is_as_large_as_promised(catalogue: Dataset) -> None:
-    assert catalogue.n_items >= 2000
-    assert catalogue.n_users >= 8000
-    features = {
-        "type",
-        "theme",
-        "audience",
-        "region",
-        "town",
-        "day",
-        "setting",
-        "price_band",
-        "labels",
-    }
-    assert set(catalogue.tag_report.tags) == features
-    assert set(catalogue.rules.roles) == {"title", "picture", "description", "date"}
-
-
 def mean_town_affinities(model: Teaser) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Towns, their distances in km, and the mean raw affinity of events in one with the others."""
     places = model.table_.group_by("town").first().sort("town")

@@ -198,15 +198,6 @@ def test_evaluate_prints_what_it_writes(study: Path, evaluated: str) -> None:
     assert f"teaser report {path}" in evaluated.replace("\n", "")
 
 
-def test_simulate_takes_the_parameters_that_evaluate_found(study: Path, evaluated: str) -> None:
-    printed = said("simulate", study, "--quick", "--tags", "2", "--strength", "5", "--draws", "1")
-    rows = [line for line in printed.splitlines() if "TEASER" in line]
-    assert len(rows) == 1
-    model, scale, step, tags, presses, after, *_ = rows[0].split()
-    assert (model, scale, step, tags, presses) == ("TEASER", "robust", "own", "2", "+5")
-    assert 0 < float(after) < 1
-
-
 def test_tune_prints_the_dial_and_draws_it(study: Path, tuned: str) -> None:
     folder = study.parent / "results"
     found = read_results(folder / "tiny-quick.dial.json")

@@ -231,15 +231,6 @@ def test_a_worse_model_is_refused_and_the_present_one_stays(
     assert entry.verdict == "accepted"
 
 
-def test_a_data_folder_that_lost_its_items_is_refused(folder: Path, dataset: Dataset) -> None:
-    names = [f"new{i}" if i >= 12 else item for i, item in enumerate(dataset.items)]
-    other = replace(dataset, items=Ids(names))
-    entry, measured = refit(folder, other, no_views(other.items))
-    assert entry.verdict == "refused"
-    assert measured.items.kept == 12
-    assert any("Of the items of the present model 30 %" in reason for reason in entry.reasons)
-
-
 def test_discovered_groups_keep_their_names(
     tmp_path: Path, dataset: Dataset, viewed: Viewed
 ) -> None:
@@ -262,20 +253,6 @@ def test_the_recipe_can_be_chosen_anew(folder: Path, dataset: Dataset) -> None:
     assert found.recipe_ is not None
     assert found.recipe_.chosen == "discovered"
     assert found.discovered is not None
-
-
-def test_two_refits_at_once_are_one_and_a_refusal(folder: Path, dataset: Dataset) -> None:
-    said: list[str] = []
-
-    def second(what: str, share: float) -> None:
-        if not said:
-            with pytest.raises(ArtifactError, match="Another refit") as caught:
-                refit(folder, dataset, no_views(dataset.items))
-            said.append(str(caught.value))
-
-    entry, _ = refit(folder, dataset, no_views(dataset.items), callback=second)
-    assert said
-    assert entry.number == 2
 
 
 def test_a_model_that_was_saved_meanwhile_is_not_replaced(folder: Path, dataset: Dataset) -> None:

@@ -308,19 +308,6 @@ def test_what_cannot_be_done_is_said_and_leaves_no_model(
     assert not (shop / "none").exists()
 
 
-def test_a_partition_that_is_gone_leaves_no_model(
-    shop: Path, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(shop)
-    write_partitions("ratings.csv", "frail", parts=3)
-    Dataset.from_partitions("frail", "items.parquet", rules="rules.toml").save("frail-data")
-    (shop / "frail" / "part-00001.parquet").unlink()
-    for where in ((), ("--scheduler", address)):
-        text = refused("fit", "frail-data", "--out", "none", "--gram", "sparse", *where)
-        assert "frail/part-00001.parquet is missing" in text
-        assert not (shop / "none").exists()
-
-
 def test_a_data_set_in_memory_takes_neither(dataset: Dataset) -> None:
     for where in ({"scheduler": "a"}, {"n_workers": 1}, {"memory_limit": "2GB"}):
         options: Any = where

@@ -149,16 +149,6 @@ def test_one_wrong_letter_inside_a_word_is_put_right(word: str, data: st.DataObj
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_sign_makes_a_wish(language: str) -> None:
-    signs = {m.key for _, found in lexicon(language).phrases.items() for m in found
-             if m.section == "sign"}  # fmt: skip
-    assert {"without", "never", "only", "press +5", "press -5"} <= signs
-    for sign in signs - {"bare", "nor", "than"}:
-        kind, _, end = sign.partition(" for ")
-        assert Wish.parse(f"{kind} theme=Jazz" + (f" for {end}" if end else ""))
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
 def test_the_languages_say_the_same(language: str) -> None:
     def keys(name: str) -> set[str]:
         found = lexicon(name).phrases.items()

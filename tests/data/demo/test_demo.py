@@ -10,14 +10,12 @@ import pytest
 
 from teaser.data.demo import RULES, GeneratedEvents, dataset, generate
 from teaser.data.demo.event import (
-    Act,
-    Offer,
     event_types,
     offers,
     possible_days,
 )
 from teaser.data.demo.generator import CATEGORY_COLUMNS, _generated
-from teaser.data.demo.places import distances_km, towns, venue_kinds
+from teaser.data.demo.places import distances_km, towns
 from teaser.data.rules import Category, Rules
 from teaser.errors import ParameterError
 
@@ -89,14 +87,6 @@ def test_a_data_set_takes_the_rules_of_the_events_or_others() -> None:
     assert {tag.feature for tag in towns.tags} == {"town"}
 
 
-def test_choices_are_few_for_most_and_many_for_some(made: GeneratedEvents) -> None:
-    counts = made.interactions.group_by("user_id").len()["len"].to_numpy()
-    assert counts.min() == 3
-    assert counts.max() == 60
-    assert 12 < counts.mean() < 15.5
-    assert np.median(counts) < counts.mean()
-
-
 def test_popularity_has_a_long_tail(made: GeneratedEvents) -> None:
     counts = np.sort(made.interactions.group_by("item_id").len()["len"].to_numpy())[::-1]
     assert len(counts) > 0.98 * made.items.height
@@ -159,23 +149,6 @@ def test_every_offer_finds_a_day_from_any_start() -> None:
                 assert days, (start, months, weekdays, length)
                 assert {day.weekday() for day in days} <= set(weekdays)
                 assert start <= days[0] <= days[-1] < start + timedelta(days=365)
-
-
-def test_every_offer_has_an_act_in_every_town() -> None:
-    def can_be_had(act: Act, offer: Offer, index: int) -> bool:
-        town = towns()[index]
-        kinds = [venue_kinds()[name] for name in act.kinds or offer.kinds]
-        dry = [title for title in act.titles if "{water}" not in title]
-        return (
-            any(kind.exists_in(town) for kind in kinds)
-            and bool(town.water or "{water}" not in act.text)
-            and bool(town.water or dry)
-        )
-
-    for offer in offers():
-        for index, town in enumerate(towns()):
-            possible = [act for act in offer.acts if can_be_had(act, offer, index)]
-            assert possible, (offer.type, offer.theme, town.name)
 
 
 SVG = "{http://www.w3.org/2000/svg}"

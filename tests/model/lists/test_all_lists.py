@@ -3,7 +3,6 @@
 import logging
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -194,32 +193,6 @@ def test_users_of_another_data_set_are_refused(model: Teaser) -> None:
             model.recommend_all(data, unknown=cast(Any, unknown))
 
 
-def test_user_features_are_placed_by_their_tags(caplog: pytest.LogCaptureFixture) -> None:
-    interactions, items = example_tables()
-    names = interactions["user_id"].unique(maintain_order=True)
-
-    def data(camps: list[str]) -> Dataset:
-        users = pl.DataFrame({"user_id": names, "camp": [camps[n % 2] for n in range(len(names))]})
-        return Dataset.from_tables(
-            interactions, items, rules=RULES, users=users, user_rules=[Category("camp")]
-        )
-
-    fitted = Teaser().fit(data(["a", "b"]))
-    wanted = fitted.recommend_all(data(["a", "b"]), k=5)
-    # The same facts, their columns in another order and one of them unknown.
-    assert_same_lists(
-        fitted.recommend_all(data(["b", "a"]), k=5, users=names[:1].to_list()),
-        fitted.recommend_all(data(["b", "b"]), k=5, users=names[:1].to_list()),
-    )
-    with caplog.at_level(logging.WARNING, logger="teaser"):
-        other = fitted.recommend_all(data(["a", "c"]), k=5)
-    assert "1 unknown name ignored" in caplog.text
-    first = pl.col("user_id") == names[0]
-    assert_same_lists(other.filter(first), wanted.filter(first))
-    plain = Dataset.from_tables(interactions, items, rules=RULES)
-    assert not other.equals(fitted.recommend_all(plain, k=5))
-
-
 @pytest.fixture(scope="module")
 def wanted(model: Teaser, data: Dataset) -> pl.DataFrame:
     return model.recommend_all(data, k=4).sort("user_id", "rank")
@@ -344,20 +317,6 @@ def test_an_error_of_the_frames_is_raised_as_it_is(tmp_path: Path) -> None:
         write_frames(frames(100, fail), SCHEMA, tmp_path / "some.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["some.parquet"]
     assert (tmp_path / "some.parquet").read_text() == "earlier"
-
-
-def test_iterators_are_read_in_the_thread_of_the_caller(model: Teaser, tmp_path: Path) -> None:
-    # A cursor of sqlite3, for one, may be used in no other.
-    read_in = []
-
-    def pairs() -> Iterator[tuple[int, list[str]]]:
-        for n in range(500):
-            read_in.append(threading.current_thread())
-            yield n, ["i1"]
-
-    written = model.recommend_all(pairs(), k=3, batch_size=40, out=tmp_path / "lists.parquet")
-    assert written.collect().height == 1500
-    assert set(read_in) == {threading.current_thread()}
 
 
 def test_files_that_cannot_be_made_are_refused(model: Teaser, tmp_path: Path) -> None:
