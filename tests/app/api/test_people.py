@@ -25,34 +25,9 @@ class TestPeople:
         client.post(f"{person}/presses", json=GHENT)
         client.post(f"{person}/hidden", json={"item_id": "i6"})
         state = client.get(person).json()
-        filters = {"only": [], "without": [], "at_most": {}, "at_least": {}, "when": ""}
-        current: dict[str, Any] = {
-            "presses": [GHENT],
-            "lasting": None,
-            "filters": filters,
-            "ends": [],
-        }
-        current |= {"variety": 0.0, "balance": 0.5, "feed": ""}
-        assert state == {
-            **current,
-            "person_id": person.split("/")[-1],
-            "history": HISTORY,
-            "strengths": {},
-            "hidden": ["i6"],
-            "hidden_tags": [],
-            "feeds": [current],
-            "profiling": True,
-            "order": "appeal",
-            "about": [],
-            "can_undo": True,
-            "can_redo": False,
-            "n_events": 5,
-            "unknown_items": [],
-            "unknown_tags": [],
-            "unknown_columns": [],
-            "unknown_about": [],
-            "note": None,
-        }
+        assert (state["history"], state["presses"], state["hidden"]) == (HISTORY, [GHENT], ["i6"])
+        assert (state["can_undo"], state["can_redo"], state["n_events"]) == (True, False, 5)
+        assert person.endswith(state["person_id"])
         found = client.get(f"{person}/recommendations", params={"k": 39}).json()["recommendations"]
         expected = [r.item_id for r in model.recommend(HISTORY, {"town=Ghent": 3}, k=39)]
         expected.remove("i6")
