@@ -11,12 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from teaser.cli.output import VisibleConsole
-from teaser.console import (
-    VisibleFormatter,
-    visible,
-    visible_json,
-    visible_line,
-)
+from teaser.console import VisibleFormatter, visible, visible_json, visible_line
 
 HOSTILE = "\x1b]0;owned\x07 \x1b[2J\x9b31m\u202ecod.exe\u2066\x7f\x00"
 

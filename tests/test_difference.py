@@ -9,11 +9,7 @@ from terminal import pretty
 
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.errors import ParameterError, UnknownNameError
-from teaser.explain import (
-    Difference,
-    DifferencePart,
-    Explanation,
-)
+from teaser.explain import Difference, DifferencePart, Explanation
 from teaser.extensions import Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import PartDifference, Product

@@ -13,14 +13,7 @@ from teaser.app.actions import act, decide, effective_presses
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import tag_row
-from teaser.app.state import (
-    Event,
-    State,
-    check,
-    state_after,
-    state_of,
-    time_text,
-)
+from teaser.app.state import Event, State, check, state_after, state_of, time_text
 from teaser.app.store import Store
 from teaser.data.matrix import ItemId
 from teaser.errors import LimitError

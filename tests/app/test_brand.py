@@ -10,16 +10,7 @@ from app.conftest import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser.app.brand import (
-    DARK,
-    LIGHT,
-    MAX_BYTES,
-    Brand,
-    Colour,
-    read_brand,
-    read_logo,
-    shades,
-)
+from teaser.app.brand import DARK, LIGHT, MAX_BYTES, Brand, Colour, read_brand, read_logo, shades
 from teaser.app.settings import Settings
 from teaser.errors import ParameterError
 
@@ -89,10 +80,7 @@ MARK = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
     ("content", "media_type"),
     [
         (MARK, "image/svg+xml"),
-        (
-            b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- a --> <!DOCTYPE svg>\n" + MARK,
-            "image/svg+xml",
-        ),
+        (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- a --> <!DOCTYPE svg>\n" + MARK, "image/svg+xml"),
         (
             b'<?xml version="1.0"?>\n<!-- Generator -->\n<!DOCTYPE svg PUBLIC "-//W3C" "x.dtd" [\n'
             b'  <!ENTITY ns_svg "http://www.w3.org/2000/svg">\n]>\n' + MARK,

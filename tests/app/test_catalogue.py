@@ -13,17 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Category, Dataset, Rules, Tag, Teaser
-from teaser.app.catalogue import (
-    Catalogue,
-    days_of,
-    passing,
-)
+from teaser.app.catalogue import Catalogue, days_of, passing
 from teaser.app.i18n.texts import texts_in
-from teaser.app.search import (
-    check_words,
-    find_names,
-    read_words,
-)
+from teaser.app.search import check_words, find_names, read_words
 from teaser.app.settings import Settings
 from teaser.app.state import ListFilter
 from teaser.data import demo

@@ -162,10 +162,7 @@ def test_every_route_of_the_api_answers(client: TestClient, person: str) -> None
     assert [event["item_id"] for event in export["events"]] == [ITEM, None, OTHER, None]
 
 
-@pytest.mark.parametrize(
-    ("path", "field"),
-    [("items", "item_id"), ("groups", "tag")],
-)
+@pytest.mark.parametrize(("path", "field"), [("items", "item_id"), ("groups", "tag")])
 def test_a_name_that_is_too_long_to_ask_for_is_refused(
     client: TestClient, path: str, field: str
 ) -> None:

@@ -18,12 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
 
-from teaser.app.monitoring import (
-    RequestRecord,
-    Traces,
-    begin_request,
-    configure_logs,
-)
+from teaser.app.monitoring import RequestRecord, Traces, begin_request, configure_logs
 from teaser.app.settings import Settings
 from teaser.console import visible_line
 from teaser.errors import MissingPackageError, ParameterError
@@ -262,17 +257,14 @@ def test_failures_are_marked_and_say_nothing_more(
     assert not span.events
 
 
-def test_without_the_extra_a_sentence_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(MissingPackageError, match=r"opentelemetry.*\[traces\]"):
         Traces()
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("OTEL_TRACES_EXPORTER", "zipkin"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
+    ("name", "value"), [("OTEL_TRACES_EXPORTER", "zipkin"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]
 )
 def test_other_ways_to_send_are_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str

@@ -12,9 +12,7 @@ import pytest
 from commands import refused, said
 
 from teaser import Dataset, Teaser, load
-from teaser.cli.evaluate import (
-    fit_command,
-)
+from teaser.cli.evaluate import fit_command
 from teaser.evaluate.study.plan import DataPlan, SplitPlan, Study
 from teaser.evaluate.study.propose import open_study
 from teaser.evaluate.study.results import DialResults, StudyResults, read_results

@@ -8,9 +8,7 @@ from rich.console import Console, RenderableType
 
 from teaser import Teaser
 from teaser.cli import options
-from teaser.cli.output import (
-    draw_steps,
-)
+from teaser.cli.output import draw_steps
 
 
 def test_ids_are_repeated_or_separated_by_commas() -> None:

@@ -18,13 +18,7 @@ from teaser.data.matrix import Ids, binary_matrix, pack, unpack
 from teaser.data.reading import Refusal, Table
 from teaser.data.rules import Category, ListOf, Number, Rules
 from teaser.data.tags import Tag
-from teaser.errors import (
-    ArtifactError,
-    DataError,
-    ParameterError,
-    TableError,
-    UnknownNameError,
-)
+from teaser.errors import ArtifactError, DataError, ParameterError, TableError, UnknownNameError
 
 
 @pytest.fixture

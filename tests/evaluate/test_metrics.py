@@ -31,12 +31,7 @@ from teaser.evaluate.metrics import (
     summarise,
     tail_items,
 )
-from teaser.evaluate.protocol import (
-    ALL_METRICS,
-    compare,
-    evaluate,
-    recommend_lists,
-)
+from teaser.evaluate.protocol import ALL_METRICS, compare, evaluate, recommend_lists
 from teaser.model.base import Model
 from teaser.model.scores import top_k_rows
 

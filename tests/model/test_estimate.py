@@ -12,12 +12,7 @@ from teaser.baselines import EASE, EDLAE
 from teaser.errors import ResourceError
 from teaser.files import memory_of_machine
 from teaser.model import estimate as module
-from teaser.model.estimate import (
-    FitSize,
-    check_memory,
-    choose_gram,
-    estimate,
-)
+from teaser.model.estimate import FitSize, check_memory, choose_gram, estimate
 from teaser.model.gram import DenseGram, SparseGram
 from teaser.model.solve import solve
 

@@ -15,9 +15,7 @@ import teaser
 from teaser.errors import ParameterError, SolverError
 from teaser.model import _arrays, _kernels
 from teaser.model import _inverse as dense
-from teaser.model._arrays import (
-    as_dense,
-)
+from teaser.model._arrays import as_dense
 from teaser.model._inverse import invert
 from teaser.model.build import build_gram, dense_gram
 from teaser.model.estimate import FitSize

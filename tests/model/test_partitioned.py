@@ -26,9 +26,7 @@ from teaser.extensions import Content, DiscoveredTags, Remainder, Weights
 from teaser.model import dask as cluster
 from teaser.model.build import placed
 from teaser.model.estimate import FitSize
-from teaser.model.gram import (
-    weigh_users,
-)
+from teaser.model.gram import weigh_users
 from teaser.model.partitioned import (
     StreamedGram,
     as_bytes,

@@ -8,13 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
-from oracles import (
-    WeightedProblem,
-    exact_encoder,
-    half_gradient,
-    random_problem,
-    without_diagonal,
-)
+from oracles import WeightedProblem, exact_encoder, half_gradient, random_problem, without_diagonal
 
 import teaser
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError

@@ -4,12 +4,7 @@ from typing import Any
 
 from typer.main import get_command
 from website import python_reference
-from website.command_reference import (
-    command_page,
-    flags,
-    is_option,
-    walk,
-)
+from website.command_reference import command_page, flags, is_option, walk
 from website.references import stale
 
 import teaser

@@ -15,17 +15,8 @@ from teaser import Tag
 from teaser.errors import ParameterError, ResourceError
 from teaser.profile import GENERAL
 from teaser.words.interpreter import GROUP, find_interpreter, interpret
-from teaser.words.phrases import (
-    LANGUAGES,
-    Speller,
-    lexicon,
-    stem,
-    tokenize,
-)
-from teaser.words.vocabulary import (
-    Vocabulary,
-    read_synonyms,
-)
+from teaser.words.phrases import LANGUAGES, Speller, lexicon, stem, tokenize
+from teaser.words.vocabulary import Vocabulary, read_synonyms
 from teaser.words.wishes import Reading, Wish
 
 

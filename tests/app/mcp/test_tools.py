@@ -13,21 +13,11 @@ from hypothesis import strategies as st
 from mcp.server import Server
 
 from teaser.app.mcp.server import build_server
-from teaser.app.mcp.tools import (
-    Answer,
-    Nothing,
-    People,
-    Pressed,
-    Source,
-    Tool,
-)
+from teaser.app.mcp.tools import Answer, Nothing, People, Pressed, Source, Tool
 from teaser.app.state import Event
 from teaser.errors import ParameterError, StoreError
 
-TASTE: dict[str, Any] = {
-    "history": ["i0", "i3"],
-    "presses": [{"tag": "town=Liège", "steps": 2}],
-}
+TASTE: dict[str, Any] = {"history": ["i0", "i3"], "presses": [{"tag": "town=Liège", "steps": 2}]}
 CASES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("recommend", {"k": 4, **TASTE}, "recommend", {"k": 4, **TASTE}),
     ("recommend", {"where": ["type=film"], "k": 3}, "recommend", {"where": ["type=film"], "k": 3}),

@@ -21,8 +21,7 @@ class TestFigures:
         page = client.get(PATH, headers={"accept-language": language}).text
         texts = texts_in(language)
         rows = re.findall(
-            r'scope="row">([^<]+)<svg.*?<rect width="([\d.]+)".*?<td class="n">([^<]+)</td>',
-            page,
+            r'scope="row">([^<]+)<svg.*?<rect width="([\d.]+)".*?<td class="n">([^<]+)</td>', page
         )
         parts = share_rows(found, texts)
         assert [row[0] for row in rows] == [part.label for part in parts]

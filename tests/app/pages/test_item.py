@@ -215,9 +215,7 @@ class TestPictures:
         assert "Remove" in pictured.post("/act", data={"hide": dots, "back": link[1]}).text
 
 
-def test_what_the_site_promotes_is_said_on_both_pages(
-    serve: Callable[..., TestClient],
-) -> None:
+def test_what_the_site_promotes_is_said_on_both_pages(serve: Callable[..., TestClient]) -> None:
     said = "promoted by this site"
     client = serve(boost="i9:40; town=Ghent:0.25")
     home, item = client.get("/").text, client.get("/item/i9").text

@@ -9,11 +9,7 @@ import polars as pl
 import pytest
 
 from teaser.data.demo import RULES, GeneratedEvents, dataset, generate
-from teaser.data.demo.event import (
-    event_types,
-    offers,
-    possible_days,
-)
+from teaser.data.demo.event import event_types, offers, possible_days
 from teaser.data.demo.generator import CATEGORY_COLUMNS, _generated
 from teaser.data.demo.places import distances_km, towns
 from teaser.data.rules import Category, Rules

@@ -33,9 +33,7 @@ def test_files_are_found_by_name_zipped_or_not(tmp_path: Path) -> None:
         folder.need("tables", "c.csv", "d.csv")
 
 
-def test_a_few_bad_lines_are_logged_and_more_are_refused(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_few_bad_lines_are_logged_and_more_are_refused(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="teaser"):
         report_bad(Path("x"), [], 10, "are bad")
         assert not caplog.text

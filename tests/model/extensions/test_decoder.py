@@ -18,9 +18,7 @@ from teaser.errors import ParameterError
 from teaser.evaluate import evaluate
 from teaser.extensions import LearnedDecoder, Remainder
 from teaser.model.extensions import decoder as decoder
-from teaser.model.extensions.decoder import (
-    learn_decoder,
-)
+from teaser.model.extensions.decoder import learn_decoder
 from teaser.model.gram import DenseGram
 from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.profile import POPULARITY

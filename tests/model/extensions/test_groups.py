@@ -105,8 +105,7 @@ def test_groups_are_matched_to_those_that_overlap_most(seed: int) -> None:
 
     # By trying all orders; pairs that overlap too little are left out.
     best = max(
-        itertools.permutations(range(4)),
-        key=lambda p: sum(overlap(i, j) for j, i in enumerate(p)),
+        itertools.permutations(range(4)), key=lambda p: sum(overlap(i, j) for j, i in enumerate(p))
     )
     wanted = {j: i for j, i in enumerate(best) if overlap(i, j) >= LEAST_OVERLAP}
     assert found == wanted

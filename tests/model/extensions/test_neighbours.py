@@ -11,10 +11,7 @@ from oracles import Array, random_problem, slow_nearest, without_diagonal
 from teaser.errors import ResourceError
 from teaser.extensions import Remainder
 from teaser.model.extensions import remainder as module
-from teaser.model.extensions.remainder import (
-    Neighbours,
-    check_neighbours,
-)
+from teaser.model.extensions.remainder import Neighbours, check_neighbours
 from teaser.model.gram import DenseGram, Gram, SparseGram
 
 F64 = np.dtype("float64")

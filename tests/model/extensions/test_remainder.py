@@ -25,11 +25,7 @@ from teaser.model import estimate as cost
 from teaser.model._inverse import invert_gram
 from teaser.model.baselines.ease import EASE
 from teaser.model.extensions import remainder as module
-from teaser.model.extensions.remainder import (
-    fit_remainder,
-    keep_largest,
-    prepare_remainder,
-)
+from teaser.model.extensions.remainder import fit_remainder, keep_largest, prepare_remainder
 from teaser.model.gram import DenseGram
 from teaser.model.solve import Limits
 from teaser.testing import TaggedModelContract, example_dataset
@@ -385,9 +381,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers(
         model.fit(dataset)
 
 
-def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
-    dataset: Dataset,
-) -> None:
+def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(dataset: Dataset) -> None:
     with pytest.raises(ParameterError, match=r"remainder\.l2=1e\+08 is more than 1,000 times"):
         Teaser(remainder=Remainder(neighbours=None, l2=1e8)).fit(dataset)
     plain = Teaser(dtype="float64", tol=1e-9).fit(dataset)

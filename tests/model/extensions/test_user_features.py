@@ -19,9 +19,7 @@ from teaser.data.tags import Tag
 from teaser.errors import ArtifactError, ParameterError, UnknownNameError
 from teaser.evaluate.protocol import evaluate
 from teaser.extensions import Remainder
-from teaser.model.extensions.user_features import (
-    learn_alone,
-)
+from teaser.model.extensions.user_features import learn_alone
 from teaser.model.solve import solve
 
 Array = NDArray[Any]

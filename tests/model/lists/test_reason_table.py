@@ -27,10 +27,7 @@ def teaser_with(**options: Any) -> Teaser:
     return Teaser(**PENALTIES, **options).fit(example_dataset())
 
 
-@pytest.fixture(
-    scope="module",
-    params=["plain", "joint", "neighbours", "discovered", "product"],
-)
+@pytest.fixture(scope="module", params=["plain", "joint", "neighbours", "discovered", "product"])
 def model(request: pytest.FixtureRequest) -> Any:
     made: dict[str, Any] = {
         "plain": lambda: teaser_with(),

@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from teaser import Tag, Teaser
 from teaser.errors import ParameterError, UnknownNameError
 from teaser.model.baselines.ease import EASE
-from teaser.model.filters import (
-    Selection,
-    check_boost,
-)
+from teaser.model.filters import Selection, check_boost
 from teaser.steer.variety import varied
 from teaser.testing import example_dataset
 
