@@ -67,7 +67,7 @@ def plain(page: str) -> str:
     return html.unescape(re.sub(r"[ \n]+", " ", re.sub(r"(?s)<svg.*?</svg>|<[^>]+>", " ", page)))
 
 
-class TestSite:
+class TestApi:
     def test_a_group(self, client: TestClient, first: Teaser) -> None:
         assert first.groups_ is not None
         group = next(g for g in first.groups_.groups if g.label_tag is not None)

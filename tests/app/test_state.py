@@ -257,7 +257,7 @@ def passing(until: datetime, **tags: int) -> Event:
     return Event("press", {**press(**tags).data, "until": time_text(until)})
 
 
-class TestActs:
+class TestEnds:
     DAY, WEEK = START + timedelta(1), START + timedelta(7)
 
     def test_net_presses_stay_in_range_and_the_rest_comes_back(self) -> None:

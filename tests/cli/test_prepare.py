@@ -81,6 +81,13 @@ def test_rules_that_nobody_edited_are_inferred_again(
         (3, {}, "Found 3 paths"),
         (0, {}, "Found 0 paths"),
         (1, {"source": "ml-1m"}, "is one file, and --source ml-1m reads the folder"),
+        (1, {"items_columns": "a,b"}, "--items-columns does not go with interactions with"),
+        (1, {"long": "a,b"}, "--long does not go with"),
+        (1, {"items_id": "a"}, "--items-id does not go with"),
+        (2, {"users_id": "a"}, "--users-id does not go with a data set without --users"),
+        (2, {"users_columns": "a"}, "--users-columns does not go with"),
+        (2, {"columns": "a,a"}, "columns must be a list of different names"),
+        (0, {"source": "events", "delimiter": ";"}, "--delimiter does not go with"),
     ],
 )
 def test_an_option_without_effect_is_refused(
@@ -183,21 +190,3 @@ class TestStrangersTables:
         assert "--long movie,tag" in refused("prepare", *paths, "-o", tmp_path / "d")
         dataset, _ = prepare(paths, tmp_path / "d", long="movie,tag")
         assert dataset.table["tag"].to_list() == [["fun", "dark"], ["fun"]]
-
-    @pytest.mark.parametrize(
-        ("count", "options", "message"),
-        [
-            (1, {"items_columns": "a,b"}, "--items-columns does not go with interactions with"),
-            (1, {"long": "a,b"}, "--long does not go with"),
-            (1, {"items_id": "a"}, "--items-id does not go with"),
-            (2, {"users_id": "a"}, "--users-id does not go with a data set without --users"),
-            (2, {"users_columns": "a"}, "--users-columns does not go with"),
-            (2, {"columns": "a,a"}, "columns must be a list of different names"),
-            (0, {"source": "events", "delimiter": ";"}, "--delimiter does not go with"),
-        ],
-    )
-    def test_an_option_without_effect_is_refused(
-        self, paths: list[Path], tmp_path: Path, count: int, options: dict[str, Any], message: str
-    ) -> None:
-        with pytest.raises(ParameterError, match=message):
-            prepare(paths[:count], tmp_path / "d", **options)

@@ -437,7 +437,7 @@ def repair(text: str, separator: str = "\t", names: str = "abc") -> Table:
     return read_ragged(f"{header}\n{text}".rstrip("\n").encode(), layout(separator, names))
 
 
-class TestFields:
+class TestLongRows:
     def test_fields_that_an_entity_cut_are_joined(self) -> None:
         found = repair(FINE + "1\tNorton &amp\t Company\ty\t\n2\tA&#39\tB &lt\tC\ty\n")
         assert found.frame.rows()[-2:] == [

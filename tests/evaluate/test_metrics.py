@@ -286,14 +286,6 @@ def chosen(fold: Fold, items: Ids, row: int) -> list[Any]:
     return [items[i] for i in places.tolist()]
 
 
-def test_lists_are_those_that_users_are_shown(parts: Split, fitted: Teaser) -> None:
-    lists = recommend_lists(fitted, parts.test, k=12)
-    for row in range(parts.test.n_users):
-        history = chosen(parts.test, fitted.items_, row)
-        shown = [r.item_id for r in fitted.recommend(history, k=12)]
-        assert [fitted.items_[i] for i in lists[row].tolist()] == shown
-
-
 def test_pressed_lists_are_those_that_users_are_shown(parts: Split, fitted: Teaser) -> None:
     presses = [{"type=film": 3} if u % 2 else None for u in range(parts.test.n_users)]
     for scale in ("robust", "paper"):

@@ -8,12 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 from teaser import Dataset, Teaser
-from teaser.baselines import EASE, EDLAE
 from teaser.errors import ResourceError
 from teaser.files import memory_of_machine
-from teaser.model import estimate as module
 from teaser.model.estimate import FitSize, check_memory, choose_gram, estimate
-from teaser.model.gram import DenseGram, SparseGram
+from teaser.model.gram import SparseGram
 from teaser.model.solve import solve
 
 F32 = np.dtype("float32")
@@ -105,13 +103,3 @@ def test_double_precision_that_cannot_fit_is_offered_single() -> None:
     X = sp.csr_array((1, n_items), dtype=np.float32)
     with pytest.raises(ResourceError, match="dtype='float32'"):
         check_memory(X, "sparse", FitSize(n_items, np.dtype("float64")))
-
-
-@pytest.mark.parametrize("model", [EASE(), EDLAE(rank=3), EDLAE(rank="full")])
-def test_what_does_not_fit_is_refused_with_numbers_before_it_is_allocated(
-    model: Any, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "memory_of_machine", lambda: 6_000)
-    monkeypatch.setattr(DenseGram, "from_interactions", lambda *_: pytest.fail("allocated"))
-    with pytest.raises(ResourceError, match=r"40 items needs \d+ kB .*this machine has 6 kB"):
-        model.fit(dataset)

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from teaser import Dataset, ListOf, Steering, Tag, Teaser
-from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError
+from teaser.errors import ParameterError, SearchTimeoutError
 from teaser.recommend import Recommendation
 from teaser.steer import smallest_presses
 
@@ -215,11 +215,6 @@ def check_only(model: Teaser, rng: np.random.Generator) -> int | None:
 def test_k_and_max_presses_are_whole_numbers(model: Teaser, settings: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="whole number of at least 1"):
         smallest_presses(model, "i1", [], **settings)
-
-
-def test_an_unknown_item_is_named(model: Teaser) -> None:
-    with pytest.raises(UnknownNameError, match="'i400'"):
-        smallest_presses(model, "i400", [])
 
 
 def with_remainder(seed: int) -> Teaser:

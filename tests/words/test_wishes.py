@@ -21,30 +21,6 @@ from teaser.words.wishes import (
     recommend_for,
 )
 
-TEXTS = [
-    "press +2 theme=Jazz",
-    "press -3 theme=Jazz for today",
-    "press +1 labels=dogs welcome for week",
-    "press -2 general appeal=general appeal",
-    "only town=Ghent",
-    "without type=Workshop",
-    "never type=Workshop",
-    "never type=Workshop for week",
-    "at_most price 20",
-    "at_least user rating 7.5",
-    "when weekend",
-    "when 2026-11-20..2026-11-22",
-    "when ..2026-12-24",
-    "like e0123",
-    "variety 0.6",
-    "variety 0",
-]
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_a_text_form_is_read_and_written_alike(text: str) -> None:
-    assert str(Wish.parse(text)) == text
-
 
 @pytest.mark.parametrize(
     "text",

@@ -49,7 +49,7 @@ class TestFeeds:
         assert "<b>Friday" not in answer.text.split("data-notice")[0]
 
 
-class TestFilters:
+class TestForNow:
     def test_an_end_in_the_last_year_of_the_calendar_breaks_no_page(
         self, at_events: TestClient
     ) -> None:
@@ -71,7 +71,7 @@ class TestFilters:
         assert state_of(at_events).ends == ()
 
 
-class TestWithoutProfile:
+class TestOtherPages:
     def test_no_press_lifts_what_cannot_be_shown(self, visitor: TestClient) -> None:
         catalogue = services_of(visitor).holder.current
         item = listed(visitor.get("/").text)[-1]

@@ -24,7 +24,7 @@ def visitor(client: TestClient) -> TestClient:
     return client
 
 
-class TestItem:
+class TestLift:
     def test_the_presses_proposed_do_what_they_promise(
         self, visitor: TestClient, model: Teaser
     ) -> None:

@@ -68,7 +68,7 @@ class TestReading:
         assert 'class="unknown"' not in page
 
 
-class TestPreview:
+class TestApplying:
     def test_all_is_one_step_of_undo(self, visitor: TestClient) -> None:
         before = listed(visitor.get("/").text)
         page = send(
