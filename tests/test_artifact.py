@@ -1,4 +1,4 @@
-"""Saved folders come back whole or are refused with a sentence, whatever happens to them."""
+"""Saved folders and other files come back whole or are refused with a sentence."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Errors: their tree, the facts that they carry, and names that are nearly right."""
+"""Errors: what they are caught by, the facts that they carry, names that are nearly right."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""What decides in lists, kept with the model: shares, data, sentences, saved and read back."""
+"""What decides in lists, kept with the model: shares, data, saved and read back."""
 
 from collections.abc import Callable
 from pathlib import Path

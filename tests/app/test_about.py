@@ -1,4 +1,4 @@
-"""Facts about people over HTTP: asked for only where they count, said, kept, undone, deleted."""
+"""Facts about people over HTTP: they count as in the library, are kept, exported and deleted."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A model with a remainder over HTTP: the slider, and the second kind of reason, everywhere."""
+"""A model with a remainder over HTTP: the balance of tags and viewed items."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""A site's own name, colours and logo; what cannot be read is changed and said."""
+"""A site's own name, colours and logo: escaped, readable, and without scripts."""
 
 import re
 from collections.abc import Callable

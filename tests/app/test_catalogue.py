@@ -1,4 +1,4 @@
-"""Catalogue: cards, filters, search, groups, words."""
+"""Catalogue: pictures, filters, the owner's words."""
 
 import base64
 import copy

@@ -1,4 +1,4 @@
-"""Filters with absurd values: every way in refuses them, and pages never fail because of them."""
+"""Absurd filters and random queries, forms, cookies and headers meet no error of ours."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The options of a bridge: what they hold, how histories are read, how a model is pickled."""
+"""The options of a bridge: rules, bad values, and a model that is pickled."""
 
 import pickle
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""The demonstration's choices, and what a fitted model must visibly learn from the events."""
+"""What a model must visibly learn from the generated events, and the demonstration."""
 
 from datetime import date
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands of studies: evaluate, tune, simulate, report; the fit command that they print."""
+"""The commands of studies: evaluate, tune, report; the fit command that they print."""
 
 import os
 import shlex

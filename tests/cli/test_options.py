@@ -1,4 +1,4 @@
-"""Options that commands share, and options read from constructors."""
+"""Options that commands share, and steps that end with the sum."""
 
 import re
 from io import StringIO

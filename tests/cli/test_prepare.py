@@ -1,4 +1,4 @@
-"""prepare and partition: tables, public data sets, generated events; refused options; rules."""
+"""prepare and partition: tables, generated events, refused options, rules."""
 
 from pathlib import Path
 from typing import Any

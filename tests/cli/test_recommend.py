@@ -7,10 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 from commands import refused, run, said
+from conftest import small_tables
 
 import teaser
-from teaser import Dataset
+from teaser import Category, Dataset, Steering, Teaser
 from teaser.baselines import EASE
+from teaser.extensions import Remainder
 from teaser.steer import similar
 
 
@@ -41,6 +43,49 @@ def test_filters_are_those_of_the_library(shop: Path) -> None:
     assert ids(*words, "--where", "town in Ghent,Liège", "--where", "town != Liège") == ghent
     both = [r.item_id for r in model.recommend(["i2"], k=40, where={"town": ["Ghent", "Liège"]})]
     assert ids(*words, "--where", "town=Ghent", "--where", "town=Liège") == both
+
+
+LESS_KNOWN = {"general appeal": -3}
+
+
+@pytest.fixture(scope="module")
+def club(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with neighbours that learned from user features."""
+    folder = tmp_path_factory.mktemp("club") / "model"
+    interactions, items = small_tables()
+    users = interactions.select("user_id").unique(maintain_order=True)
+    users = users.with_columns(camp=pl.Series(["a", "b", "b"] * (len(users) // 3)))
+    data = Dataset.from_tables(interactions, items, users=users, user_rules=[Category("camp")])
+    Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=10)).fit(data).save(
+        folder
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (("--about", "camp=a"), {"about": ["camp=a"]}),
+        (("--balance", "0.9"), {"steering": Steering(balance=0.9)}),
+        (
+            ("--boost", "i9:100", "--boost", "town=Ghent:0.5"),
+            {"boost": {"i9": 100, "town=Ghent": 0.5}},
+        ),
+        (
+            ("-p", "Ghent:+2", "-p", "general appeal:-3"),
+            {"presses": {"Ghent": 2, "general appeal": -3}},
+        ),
+        (("--include-history",), {"exclude_history": False}),
+        (("-i", "nope", "--unknown", "ignore"), {}),
+    ],
+)
+def test_options_mean_what_they_do_in_the_library(
+    club: Path, words: tuple[str, ...], asked: dict[str, Any]
+) -> None:
+    wanted = teaser.load(club).recommend(["i2", "i6"], k=40, **asked)
+    assert ids(club, "-i", "i2,i6", "-k", 40, *words) == [r.item_id for r in wanted]
+    first = json.loads(said("recommend", club, "-i", "i2,i6", "-k", 1, *words, "--json"))[0]
+    assert first["score"] == pytest.approx(wanted[0].score)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The commands of the application: keys are made, listed and revoked; bad input is a sentence."""
+"""The commands of the application: keys, servers and assistants; bad input is a sentence."""
 
 import os
 import pty

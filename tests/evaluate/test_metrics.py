@@ -1,4 +1,4 @@
-"""Metrics against worked cases, slow loops, and a library that others wrote."""
+"""Metrics against slow loops and a library of others; the loop over users; comparisons."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""A refit: what it learns from, what is measured, when it is refused, how it goes live."""
+"""A refit: what it learns from, when it is refused, how it goes live; the history of models."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Results are read as they were written; what is not of a study is refused with what to do."""
+"""Results and choices are read as they were written; other files are refused with what to do."""
 
 import json
 import math

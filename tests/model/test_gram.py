@@ -1,4 +1,4 @@
-"""G however it is held: the same products, counts, weights and neighbours."""
+"""G however it is held: the same products, counts, weights, neighbours and inverse."""
 
 import tracemalloc
 from typing import Any

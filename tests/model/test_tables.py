@@ -1,4 +1,4 @@
-"""The items of a model: positions, titles, further items, saved and read back."""
+"""Tags that are near equal or nested, further items, and what a model saves of them."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The model: the contract, what it learns, content, new items, and the file it leaves."""
+"""The model: the contract, what it learns, content, new items, shared fits, and its file."""
 
 from pathlib import Path
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""What objects look like in a notebook: complete, escaped, readable in light and dark."""
+"""What objects look like in a notebook: escaped, readable in light and dark."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a request can name: tags, synonyms, bands of numbers, decades."""
+"""What a request can name, how words are put right, and interpreters of other packages."""
 
 import sys
 from collections.abc import Iterator

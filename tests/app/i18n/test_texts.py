@@ -1,4 +1,4 @@
-"""Texts: every one is translated, with the same places to fill in; numbers as people write them."""
+"""Texts and errors in every language: translated, filled in, written as people write."""
 
 import re
 import string

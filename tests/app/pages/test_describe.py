@@ -1,4 +1,4 @@
-"""Wishes, feeds, ends and actions in words."""
+"""Wishes, ends and filters in words and addresses."""
 
 import json
 from datetime import UTC, date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Feeds, filters that stay, what is never shown, and the list without profile, over HTTP."""
+"""Feeds and what lasts for now, by the forms of the site."""
 
 import html
 import json
@@ -34,6 +34,24 @@ class TestFeeds:
         assert listed(do(visitor, feed="friday  NIGHT")) == friday
         assert listed(do(visitor, undo="1")) == main
 
+    def test_rename_copy_drop_and_undo(self, visitor: TestClient) -> None:
+        do(visitor, make_feed="A")
+        do(visitor, press="+1 type=film")
+        do(visitor, rename_feed="A", name="B")
+        do(visitor, main_feed="1")
+        page = do(visitor, make_feed="C", copy_of="B")
+        assert feeds_of(page) == [("", False), ("B", False), ("C", True)]
+        assert state_of(visitor).presses == {"type=film": 1}
+        page = do(visitor, make_feed="D", copy_main="1")
+        assert state_of(visitor).presses == {}
+        assert [name for name, _ in feeds_of(page)] == ["", "B", "C", "D"]
+        page = do(visitor, drop_feed="D")
+        assert feeds_of(page)[0] == ("", True)
+        assert notice(page).startswith("Dropped the feed D")
+        assert feeds_of(do(visitor, undo="1"))[-1] == ("D", True)
+        page = do(visitor, undo="1")
+        assert feeds_of(page) == [("", False), ("B", False), ("C", True)]
+
     def test_the_page_says_what_each_holds(self, visitor: TestClient) -> None:
         do(visitor, make_feed="<b>Friday</b>")
         do(visitor, presses='{"type=film": -2}')
@@ -50,6 +68,26 @@ class TestFeeds:
 
 
 class TestForNow:
+    def test_a_tag_or_item_can_be_muted(self, visitor: TestClient) -> None:
+        page = do(visitor, mute_tag="week type=film", back="/profile")
+        assert ", until " in notice(page)
+        page = do(visitor, mute="today i3", back="/profile")
+        assert "today only" in notice(page)
+        assert "2 hidden" in text_of(page)
+        assert len(state_of(visitor).ends) == 2
+        for text in ("type=film", "soon type=film"):
+            assert visitor.post("/act", data={"mute_tag": text}).status_code == 422
+
+    def test_a_press_for_now_can_be_ended(self, visitor: TestClient) -> None:
+        before = listed(visitor.get("/").text)
+        do(visitor, press="+1 town=Deinze", lasts="week")
+        page = do(visitor, press="+1 town=Deinze", lasts="week")
+        assert listed(page) != before
+        page = do(visitor, end_press=button(visitor.get("/profile").text, "end_press"))
+        assert listed(page) == before
+        assert state_of(visitor).ends == ()
+        assert state_of(visitor).presses == {}
+
     def test_an_end_in_the_last_year_of_the_calendar_breaks_no_page(
         self, at_events: TestClient
     ) -> None:

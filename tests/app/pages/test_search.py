@@ -1,4 +1,4 @@
-"""The suggestions under the search field, and the page of results."""
+"""The suggestions under the search field."""
 
 import re
 from collections.abc import Callable

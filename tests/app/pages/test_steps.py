@@ -1,4 +1,4 @@
-"""The steps of a score and of a difference add up, and so do the rounded numbers."""
+"""The steps of a score and of a difference add up, also in rounded numbers and on the page."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Pictures show the figures of the results, in the colours of the page."""
+"""Pictures show the figures of the results, in words and in colours that stand out."""
 
 import re
 import sys

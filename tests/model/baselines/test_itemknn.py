@@ -1,4 +1,4 @@
-"""ItemKNN: the contract, cosines by hand, and which neighbours are kept."""
+"""ItemKNN and popularity: the contract, cosines by hand, and which neighbours are kept."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Groups: as found and as shown, over refits, saved, and as the owner's file."""
+"""Groups: as shown after the owner's edits, matched over refits; the owner's file."""
 
 import itertools
 from dataclasses import replace
