@@ -192,7 +192,10 @@ class Profile(Framed):
     presses
         Net presses per tag.
     step
-        How far one press moves an affinity of this user.
+        How far one press moves the score of an item with the tag.
+    weights
+        The usual weight of each tag in its items, 1 unless weights were learned or discovered.
+        One press moves an affinity by `step` over this weight. None: 1 for all.
     tags_weight, viewed_weight
         The factors of the tags' part of a score and of the remainder's part: 1 and 0 in a model
         without a remainder.
@@ -221,6 +224,7 @@ class Profile(Framed):
     history: tuple[int | str, ...]
     presses: Mapping[Tag, int]
     step: float = PAPER_STEP
+    weights: Array | None = field(default=None, repr=False)
     tags_weight: float = 1.0
     viewed_weight: float = 0.0
     about: tuple[Tag, ...] = ()
@@ -298,6 +302,11 @@ class Profile(Framed):
         seen = np.array(self.places, dtype=np.int64)
         strengths = np.array(self.strengths) if self.strengths else np.ones(len(seen))
         return seen, strengths, (self.tags_weight, self.viewed_weight)
+
+    @cached_property
+    def steps(self) -> Array:
+        """How far one press moves the affinity with each tag, in the order of `tags`."""
+        return self.step / (np.ones(len(self.tags)) if self.weights is None else self.weights)
 
     def place_of(self, tag: Tag) -> int:
         """Return the position of a tag."""
@@ -500,11 +509,11 @@ def scaled(
     return out, np.where(has_scale, certain / divisor, certain)
 
 
-def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
-    """Return affinities moved by presses: a' = a + step n."""
+def press(values: Array, presses: Mapping[int, int], steps: Array) -> Array:
+    """Return affinities moved by presses: a' = a + step n, given the step of each tag."""
     out = values.copy()
     for position, n in presses.items():
-        out[position] += step * n
+        out[position] += steps[position] * n
     return out
 
 

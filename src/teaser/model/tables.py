@@ -667,6 +667,19 @@ class TagTable:
         return sums
 
     @cached_property
+    def usual_weights(self) -> Array:
+        """The median weight of each tag in the items that carry it (tags).
+
+        It is 1 for popularity and general appeal, and for tags without a positive weight.
+        """
+        D = self.decoder.tocsc()
+        out = np.ones(len(self.tags))
+        for j in range(self.n_personal):
+            own = D.data[D.indptr[j] : D.indptr[j + 1]]
+            out[j] = np.median(own[own > 0]) if (own > 0).any() else 1.0
+        return out
+
+    @cached_property
     def features(self) -> tuple[list[str], Array]:
         """The names of the features, and for each tag the number of its feature."""
         return why.number_features(self.tags)

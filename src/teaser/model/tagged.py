@@ -439,11 +439,12 @@ class TaggedModel(Model, abstract=True):
         if len(pressed):
             steps = self.press_steps(states.at(pressed), steering)
             for user, step in zip(pressed.tolist(), steps.tolist(), strict=True):
-                values[user] = who.press(values[user], placed[user], step)
+                own = step / self._press_weights(steering)
+                values[user] = who.press(values[user], placed[user], own)
         return states
 
     def press_steps(self, states: UserStates, steering: Steering) -> Array:
-        """Return how far one press moves an affinity of each user (users).
+        """Return how far one press of each user moves the score of an item with the tag (users).
 
         Parameters
         ----------
@@ -453,6 +454,11 @@ class TaggedModel(Model, abstract=True):
         if steering.fixed_step is not None:
             return np.full(len(states.values), steering.fixed_step)
         return press_steps(self.score_states(states), states.rows)
+
+    def _press_weights(self, steering: Steering) -> Array:
+        """Return what the step of each tag is divided by (tags): 1 where the step is fixed."""
+        table = self.tag_table_
+        return table.usual_weights if steering.fixed_step is None else np.ones(len(table.tags))
 
     def score_state(self, state: UserState) -> Array:
         """Return the score of every item for one user, in double precision."""
@@ -603,6 +609,7 @@ class TaggedModel(Model, abstract=True):
             history=tuple(self.items_[i] for i in viewed),
             presses={},
             step=float(self.press_steps(states, steering)[0]),
+            weights=self._press_weights(steering),
             tags_weight=state.tags_weight,
             viewed_weight=state.viewed_weight,
             about=tuple(self.user_tags_[i] for i in known),
@@ -626,7 +633,7 @@ class TaggedModel(Model, abstract=True):
             As in `profile`.
         """
         net = who.place_presses(presses, self.tag_table_.index)
-        values = who.press(learned.values, net, learned.step)
+        values = who.press(learned.values, net, learned.steps)
         return replace(
             learned,
             values=values,

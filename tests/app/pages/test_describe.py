@@ -4,6 +4,7 @@ import json
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +12,11 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from teaser import Tag
-from teaser.app.catalogue import Catalogue
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import LANGUAGES, texts_in
 from teaser.app.pages.describe import (
     Clock,
+    describe_no_effect,
     describe_wish,
     ending_presses,
     filter_text,
@@ -131,3 +133,26 @@ def test_numbers_are_in_their_own_order() -> None:
     assert sorted(set(far), key=reading_order) == far
     years = [Tag("year", value) for value in ("990", "1994", "2001–2004", "2010s", "not stated")]
     assert sorted(set(years), key=reading_order) == years
+
+
+def test_a_press_that_changes_nothing_says_how_many_would(catalogue: Catalogue) -> None:
+    told = set()
+    for tag in catalogue.model.tags_[:-2]:
+        for sign in (1, -1):
+            states = [
+                State(history=("i1",), presses={str(tag): sign * n} if n else {}) for n in range(6)
+            ]
+            people = [PersonalModel(catalogue, state) for state in states]
+            lists = [person.rank(k=3) for person in people]
+            said = describe_no_effect(people[1], people[0], lists[1], None, EN)
+            moved = [n for n in range(2, 6) if not np.array_equal(lists[n], lists[1])]
+            told.add(said.split(":")[0].split(";")[0])
+            if moved:
+                more = moved[0] - 1
+                assert said.endswith(
+                    f"; {more} more press{'es' if more > 1 else ''} would change it."
+                )
+            else:
+                assert " more press" not in said
+                assert said.startswith("the list stays as it was: ")
+    assert told == {"the list stays as it was"}

@@ -327,7 +327,8 @@ def test_groups_are_saved_with_the_model_and_kept_by_the_next_fit(
     tag = again.groups_.tags[0]
     members = again.groups_.members[:, [0]].toarray().ravel()
     plain, pressed = (again.scores(again.profile(["i0"], p)) for p in (None, {tag: 3}))
-    step = again.profile(["i0"]).step
+    own = again.profile(["i0"])
+    step = own.steps[own.place_of(tag)]
     assert_allclose(pressed - plain, 3 * step * members, atol=1e-6)
 
 
