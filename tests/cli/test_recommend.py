@@ -45,9 +45,6 @@ def test_filters_are_those_of_the_library(shop: Path) -> None:
     assert ids(*words, "--where", "town=Ghent", "--where", "town=Liège") == both
 
 
-LESS_KNOWN = {"general appeal": -3}
-
-
 @pytest.fixture(scope="module")
 def club(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with neighbours that learned from user features."""
