@@ -19,7 +19,7 @@ from rich.text import Text
 from teaser.console import CONTROL, visible, visible_json
 from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError, counted
-from teaser.explain import distinct_labels, short_reasons, tell_reasons
+from teaser.explain import PARTS, distinct_labels, short_reasons, tell_reasons
 from teaser.model.recipe import Recipe
 from teaser.profile import GENERAL, Profile
 from teaser.progress import Update
@@ -138,14 +138,22 @@ def draw_recipe(recipe: Recipe) -> RenderableType:
     """Draw what a fit tried, one line for each recipe, and why it chose the one it did."""
     if not recipe.tried:
         return Text(recipe.why)
-    table = new_table("recipe", *(f">{head}" for head in recipe.columns()))
-    for trial in recipe.table():
-        if trial.ndcg is not None:
-            style = "bold" if trial.name == recipe.chosen else ""
-            table.add_row(trial.name, *recipe.cells(trial), style=style)
+    heads = recipe.columns()
+    # Two tables, because one is wider than 80 columns.
+    measured = [n for n, head in enumerate(heads) if head not in PARTS]
+    parts = [n for n, head in enumerate(heads) if head in PARTS]
+    tables = []
+    for places, empty in ((measured, True), (parts, False)):
+        table = new_table("recipe", *(f">{heads[n]}" for n in places))
+        for trial in recipe.table():
+            if trial.ndcg is not None and (empty or trial.parts):
+                style = "bold" if trial.name == recipe.chosen else ""
+                cells = recipe.cells(trial)
+                table.add_row(trial.name, *(cells[n] for n in places), style=style)
+        tables.append(table)
     left = [Text(f"{t.name} is left out: {t.reason}") for t in recipe.table() if t.reason]
-    held = Text(f"on {recipe.n_users:,} held-out people; parts are of the top-20", style=QUIET)
-    return Group(table, held, *left, Text(recipe.why))
+    held = Text(f"on {recipe.n_users:,} held-out people; of the scores of the top-20:", style=QUIET)
+    return Group(tables[0], held, tables[1], *left, Text(recipe.why))
 
 
 def draw_content(content: Mapping[str, Any]) -> Iterator[Text]:
