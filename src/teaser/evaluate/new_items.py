@@ -44,8 +44,9 @@ TF_IDF, EASE_NAME = "tf-idf", "collective EASE"
 DECLARED, GROUPS, POPULAR = "TEASER, declared tags", "+ predicted groups", "+ predicted popularity"
 CONTENT, NEAR = "+ content", "+ neighbours by content"
 # Values to try.
-_ENCODER = (300.0, 3000.0, 20000.0)
+_ENCODER = (300.0, 3000.0, 20_000.0, 100_000.0)
 _WEIGHTS = (0.1, 1.0, 10.0)
+_EASE_WEIGHTS = (0.01, 0.1, 1.0, 10.0)
 _REMAINDER = (20.0, 200.0)
 # Above so many items collective EASE, which inverts an items x items array, is left out.
 _EASE_ITEMS = 25_000
@@ -145,13 +146,14 @@ def _at_items(dataset: Dataset, places: Array) -> Dataset:
 
 @dataclass(frozen=True)
 class NewItemsRow:
-    """One model: its parameters, and what it reached on test users.
+    """One model: its parameters, and nDCG@100 of validation users and of test users.
 
     `gain` is the difference to tf-idf, with its interval.
     """
 
     name: str
     parameters: Mapping[str, Any]
+    validation: float | None
     value: Summary
     gain: PairedDifference | None = None
 
@@ -174,6 +176,12 @@ class NewItemsTable:
     users: int
     items: int
     rows: tuple[NewItemsRow, ...]
+
+    @property
+    def best(self) -> NewItemsRow | None:
+        """The best model by validation users; None where there are none."""
+        known = [row for row in self.rows if row.validation is not None]
+        return max(known, key=lambda row: row.validation or 0.0) if known else None
 
 
 @dataclass(frozen=True)
@@ -243,6 +251,10 @@ def measure(name: str, scores: Scores, data: NewItems, fold: Fold) -> Evaluation
     return Evaluation(name, fold.users, values, {}, lists)
 
 
+def _mean(found: Evaluation) -> float:
+    return found.summary()[METRIC].mean
+
+
 def evaluate_new_items(
     dataset: Dataset,
     split: Split,
@@ -310,8 +322,7 @@ def _table(title: str, placed: _Placed, validation: Fold, notes: list[str]) -> N
         found = []
         for parameters in tried:
             scores = placed.scores(placed.model(parameters), predict)
-            value = float(np.nanmean(measure("", scores, data, validation).values[METRIC]))
-            found.append((value, parameters))
+            found.append((_mean(measure("", scores, data, validation)), parameters))
         return max(found, key=lambda each: each[0])
 
     mean = float(data.known.item_counts.mean())
@@ -320,7 +331,9 @@ def _table(title: str, placed: _Placed, validation: Fold, notes: list[str]) -> N
     if data.everything.n_items > _EASE_ITEMS or 3 * array > memory_of_machine():
         notes.append(f"{EASE_NAME} is left out: it inverts an items x items array.")
     else:
-        chosen[EASE_NAME] = best(list(_ease(mean)), ())[1]
+        _, first = best(list(_ease((5.0,), _EASE_WEIGHTS, mean)), ())
+        others = _ease((1.0, 5.0, 25.0), (first["content"].weight,), mean)
+        chosen[EASE_NAME] = best(list(others), ())[1]
     own, grouped = (candidates(recipe, mean, {})[0] for recipe in ("weighted", "discovered"))
     chosen[DECLARED] = best([own | {"l2_encoder": l2} for l2 in _ENCODER], ())[1]
     tried = [grouped | {"l2_encoder": l2} for l2 in _ENCODER]
@@ -336,14 +349,16 @@ def _table(title: str, placed: _Placed, validation: Fold, notes: list[str]) -> N
         for kappa in _REMAINDER
     ]
     chosen[NEAR] = best(near, PREDICTED)[1]
-    return _tested(title, placed, chosen)
+    return _tested(title, placed, chosen, validation)
 
 
-def _ease(mean_count: float) -> Iterator[Mapping[str, Any]]:
-    """Yield the parameters of collective EASE to try."""
-    for factor in (1.0, 5.0):
-        for weight in _WEIGHTS:
-            yield {"l2": max(20.0, factor * mean_count), "content": Content(weight=weight)}
+def _ease(
+    factors: Sequence[float], weights: Sequence[float], mean_count: float
+) -> Iterator[Mapping[str, Any]]:
+    """Yield parameters of collective EASE; l2 is a multiple of how often an item was chosen."""
+    for factor in factors:
+        for weight in weights:
+            yield {"l2": max(10.0, factor * mean_count), "content": Content(weight=weight)}
 
 
 _PREDICTED: Mapping[str, tuple[str, ...]] = {
@@ -354,9 +369,15 @@ _PREDICTED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _tested(title: str, placed: _Placed, chosen: Mapping[str, Mapping[str, Any]]) -> NewItemsTable:
+def _tested(
+    title: str,
+    placed: _Placed,
+    chosen: Mapping[str, Mapping[str, Any]],
+    validation: Fold | None = None,
+) -> NewItemsTable:
     """Return what models with chosen parameters reach on the users of the data."""
     data, found, last = placed.data, list[Evaluation](), tuple[Any, Any]((None, None))
+    validated: dict[str, float] = {}
     for name, parameters in chosen.items():
         if name == TF_IDF:
             scores = placed.tf_idf()
@@ -365,10 +386,13 @@ def _tested(title: str, placed: _Placed, chosen: Mapping[str, Mapping[str, Any]]
             last = (parameters, model)
             scores = placed.scores(model, _PREDICTED.get(name, PREDICTED))
         found.append(measure(name, scores, data, data.fold))
+        if validation is not None:
+            validated[name] = _mean(measure(name, scores, data, validation))
     rows = [
         NewItemsRow(
             each.model,
             chosen[each.model],
+            validated.get(each.model),
             each.summary()[METRIC],
             None if each is found[0] else compare(found[0], each, rng=0)[METRIC],
         )

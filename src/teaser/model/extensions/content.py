@@ -148,7 +148,7 @@ def tf_idf(counts: sp.csr_array) -> sp.csr_array:
     carriers = np.bincount(counts.indices, minlength=n_terms)
     idf = np.log(n_items / np.maximum(carriers, 1))
     data = (1 + np.log(counts.data.astype(np.float64))) * idf[counts.indices]
-    out = sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    out = sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape, copy=True)
     out.eliminate_zeros()
     return out
 
