@@ -114,6 +114,8 @@ def card_lines(card: responses.Card) -> list[str]:
     if card.date:
         lines.append(f"It is on {card.date:%d %B %Y}.")
     lines += [f"{feature}: {', '.join(values)}." for feature, values in card.facts.items()]
+    if card.placed_by:
+        lines.append(f"It is new, and placed by its {card.placed_by}.")
     if card.link:
         lines.append(f"Its page is {card.link}")
     return lines
