@@ -13,6 +13,7 @@ from conftest import RULES, small_tables
 
 from teaser import Category, Dataset, Rules, Tag, Teaser, artifact
 from teaser.data.matrix import Ids
+from teaser.data.new_items import read_new_items
 from teaser.errors import ArtifactError, DataError, ParameterError, RuleError
 from teaser.model import load
 from teaser.model.tables import (
@@ -21,7 +22,6 @@ from teaser.model.tables import (
     check_tagged,
     decoder,
     nested_pairs,
-    read_new_items,
 )
 from teaser.profile import POPULARITY
 
@@ -59,26 +59,25 @@ def test_a_title_of_spaces_is_none() -> None:
 def test_a_table_is_read_by_the_rules_and_joined(
     dataset: Dataset, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tags = (*dataset.tags, POPULARITY)
     table = pl.DataFrame(
         {"item_id": ["n1", "n2"], "town": ["Ghent", "Paris"], "type": ["film", None], "x": [1, 2]}
     ).with_columns(labels=pl.lit(None, dtype=pl.String))
     rules = Rules(RULES)
     with caplog.at_level(logging.WARNING, logger="teaser"):
-        new = read_new_items(table, ItemTable.from_dataset(dataset), tags, rules)
+        new = read_new_items(table, dataset.table, dataset.items, dataset.tags, rules)
     assert new.ids == ["n1", "n2"]
-    assert [str(tags[j]) for j in new.S[[0]].indices] == ["type=film", "town=Ghent"]
+    assert [str(dataset.tags[j]) for j in new.S[[0]].indices] == ["type=film", "town=Ghent"]
     assert new.S[[1]].nnz == 0
     assert new.table.columns == dataset.table.columns
     assert new.table["town"].to_list()[-2:] == ["Ghent", "Paris"]
-    assert "1 tags of the new items are new to the model: town=Paris" in caplog.text
-    assert "1 of 2 new items carry no tag" in caplog.text
+    assert "1 tags of the new items are not known: town=Paris" in caplog.text
+    assert "1 of 2 new items carry no known tag" in caplog.text
 
 
 def test_columns_that_do_not_fit_are_named(dataset: Dataset) -> None:
     table = pl.DataFrame({"item_id": ["n1"], "title": [[1, 2]]})
     with pytest.raises(DataError, match="title"):
-        read_new_items(table, ItemTable.from_dataset(dataset), (POPULARITY,), Rules(()))
+        read_new_items(table, dataset.table, dataset.items, (), Rules(()))
 
 
 def test_near_equal_tags_are_those_on_nearly_the_same_items() -> None:

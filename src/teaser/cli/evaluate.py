@@ -1,5 +1,6 @@
 """The commands of studies: evaluate, tune, simulate, report."""
 
+import logging
 import math
 import os
 import shlex
@@ -102,6 +103,8 @@ def _compare_new_items(
         )
     name, study = (f"{study.name}-quick", study.smaller()) if quick else (study.name, study)
     dataset = read_data(study, data)
+    # Every model would say again which tags of the new items it does not know.
+    logging.getLogger("teaser").setLevel(logging.ERROR)
     with err.status("new items") as status:
         results = evaluate_new_items(
             dataset,
