@@ -100,7 +100,8 @@ def test_options_of_an_extension_switch_it_on(shop: Path, tmp_path: Path) -> Non
 
 def test_items_without_neighbours_are_said(tmp_path: Path) -> None:
     interactions, items = small_tables()
-    new = pl.DataFrame({"item_id": ["n1", "n2"], "title": ["A", "B"], "type": ["film", "film"]})
+    # Tags would bring them close to others.
+    new = pl.DataFrame({"item_id": ["n1", "n2"], "title": ["A", "B"]})
     Dataset.from_tables(interactions, items, rules=RULES).save(tmp_path / "all")
     every = pl.concat([items, new], how="diagonal")
     Dataset.from_tables(interactions, every, rules=RULES).save(tmp_path / "more")
@@ -262,3 +263,13 @@ def test_new_items_are_added(shop: Path, tmp_path: Path) -> None:
     assert {"new1", "new2"} <= {r.item_id for r in more.recommend(["i2"], k=42)}
     said_again = refused("add", tmp_path / "more", tmp_path / "new.parquet", "-o", tmp_path / "x")
     assert "new1" in said_again
+
+
+def test_new_items_may_lack_columns_and_without_tags_general_appeal_places_them(
+    shop: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "new.csv").write_text("item_id,town\nnew1,Ghent\nnew2,\n")
+    told = said("add", shop / "model", tmp_path / "new.csv", "--out", tmp_path / "more")
+    assert "no column 'type'" in caplog.text
+    assert "2 items added to 40 items" in told
+    assert "1 item without a known tag: placed by general appeal" in told

@@ -153,7 +153,7 @@ def test_items_that_nobody_chose_are_counted() -> None:
     assert "of which 2 were not chosen" in section(teaser.evaluate.card(found), "Data")
     assert "neighbours" not in limits
     near = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=teaser.extensions.Remainder()).fit(data)
-    said = "- Items without neighbours in what people chose: 2. What was viewed adds nothing"
+    said = "- Items without neighbours, by choices or by tags: 1. What was viewed adds nothing"
     assert said in section(teaser.evaluate.card(near), "Limits")
 
 

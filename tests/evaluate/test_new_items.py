@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,9 +88,10 @@ def test_too_few_people_and_bad_shares_are_refused(events: Dataset) -> None:
     parts = split(events, n_validation=100, n_test=200, rng=0)
     with pytest.raises(DataError, match="0 users chose a new item and a known one"):
         hold_out_items(parts.training, parts.test, np.zeros(events.n_items, dtype=bool))
-    for share in (0.0, 1.0, float("nan"), "half"):
+    shares: list[Any] = [0.0, 1.0, float("nan"), "half"]
+    for share in shares:
         with pytest.raises(ParameterError, match="between 0 and 1"):
-            evaluate_new_items(events, parts, share)  # type: ignore[arg-type]
+            evaluate_new_items(events, parts, share)
     bare = Dataset.from_tables({"user_id": ["a", "a", "b"], "item_id": ["x", "y", "x"]}, rules=())
     with pytest.raises(ParameterError, match="no tags"):
         evaluate_new_items(bare, parts, 0.2)

@@ -101,7 +101,9 @@ def test_viewed_items_count_by_the_nearness_of_tags_at_the_scale_of_the_remainde
     found = extend_remainder(given, (sp.csr_array(S),), np.arange(n), new)
     found = found if dense else found.toarray()
     assert_array_equal(found[:, :n], R)
-    assert_allclose(found[:, n:], gamma * np.column_stack([nearest(j) for j in new]), atol=1e-12)
+    assert_allclose(
+        found[:, n:], gamma * np.column_stack([nearest(int(j)) for j in new]), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
