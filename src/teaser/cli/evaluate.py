@@ -103,9 +103,7 @@ def _compare_new_items(
         )
     name, study = (f"{study.name}-quick", study.smaller()) if quick else (study.name, study)
     dataset = read_data(study, data)
-    # Every model would say again which tags of the new items it does not know.
-    logging.getLogger("teaser").setLevel(logging.ERROR)
-    with err.status("new items") as status:
+    with _only_errors(), err.status("new items") as status:
         results = evaluate_new_items(
             dataset,
             make_split(dataset, study.split),
@@ -137,6 +135,18 @@ def _compare_new_items(
     file = out_folder / f"{name}.new-items.json"
     results.write(file)
     print_lines([f"results in {file}"])
+
+
+@contextmanager
+def _only_errors() -> Iterator[None]:
+    """Log errors alone: every model would say again which tags of new items it does not know."""
+    log = logging.getLogger("teaser")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def _open(path: Path, folder: Path | None, kind: str | None) -> tuple["Study", Path]:
