@@ -22,8 +22,8 @@ from teaser.model.new_items import (
     MOST_GROUPS,
     NEAREST,
     PENALTY,
+    Ridge,
     extend_remainder,
-    predict,
     strongest,
 )
 from teaser.profile import GENERAL, POPULARITY
@@ -59,7 +59,7 @@ def test_predictions_are_a_ridge_with_a_free_mean(seed: int) -> None:
     rows = np.hstack([np.ones((30, 1)), A])
     penalty = np.sqrt(PENALTY) * np.eye(8)[1:]
     wanted = np.linalg.lstsq(np.vstack([rows, penalty]), np.vstack([Y, np.zeros((7, 3))]))[0]
-    found = predict(*map(sp.csr_array, (A, Y, N)))
+    found = Ridge.fit(sp.csr_array(A), sp.csr_array(Y)).predict(sp.csr_array(N))
     assert_allclose(found, np.hstack([np.ones((5, 1)), N]) @ wanted, atol=1e-10)
 
 

@@ -14,12 +14,14 @@ docs/users/model.md.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import solve
 
 from teaser.model.extensions.content import cosine_rows, count_words
 
@@ -34,7 +36,7 @@ LEAST_MEMBERSHIP = 0.05
 NEAREST = 3
 # Terms of the ridge, the commonest first: the penalty leaves little of rare ones.
 _MOST_TERMS = 5_000
-# Chosen items that gamma is learned from, and cosines of one block of items.
+# Chosen items that gamma is learned from, and numbers of one block of items.
 _SAMPLE = 2_000
 _BLOCK = 2**23
 
@@ -65,25 +67,30 @@ def binary(matrix: sp.csr_array) -> sp.csr_array:
     return out
 
 
-def predict(terms: sp.csr_array, Y: sp.csr_array, new: sp.csr_array) -> Array:
-    """Return Y of new items by a ridge from their terms (items x columns).
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """A ridge from terms to columns Y with a free mean; `B` has a row for each common term."""
 
-    Parameters
-    ----------
-    terms, Y
-        The terms of known items, 0 or 1, and what is to be predicted of them (items x columns).
-    new
-        The terms of new items.
-    """
-    carriers = np.bincount(terms.indices, minlength=terms.shape[1])
-    common = np.sort(np.argsort(-carriers, kind="stable")[:_MOST_TERMS])
-    common = common[carriers[common] > 0]
-    A, N, n = terms[:, common], new[:, common].toarray(), terms.shape[0]
-    mean, mean_Y = carriers[common] / n, np.asarray(Y.mean(axis=0)).ravel()
-    M = (A.T @ A).toarray() - n * np.outer(mean, mean)
-    M[np.diag_indices_from(M)] += PENALTY
-    right = (A.T @ Y).toarray() - n * np.outer(mean, mean_Y)
-    return np.asarray(mean_Y + np.linalg.solve(M, (N - mean).T).T @ right)
+    common: Array
+    intercept: Array
+    B: Array
+
+    @classmethod
+    def fit(cls, terms: sp.csr_array, Y: sp.csr_array) -> Self:
+        """Learn from items: their terms, 0 or 1, and Y (items x columns)."""
+        n, carriers = terms.shape[0], np.bincount(terms.indices, minlength=terms.shape[1])
+        common = np.sort(np.argsort(-carriers, kind="stable")[:_MOST_TERMS])
+        common = common[carriers[common] > 0]
+        A, mean, mean_Y = terms[:, common], carriers[common] / n, Y.sum(axis=0) / n
+        M = (A.T @ A).toarray() - n * np.outer(mean, mean)
+        M[np.diag_indices_from(M)] += PENALTY
+        right = (A.T @ Y).toarray() - n * np.outer(mean, mean_Y)
+        B = solve(M, right, assume_a="pos") if len(common) else right
+        return cls(common, mean_Y - mean @ B, B)
+
+    def predict(self, terms: sp.csr_array) -> Array:
+        """Return Y of further items."""
+        return np.asarray(terms[:, self.common] @ self.B + self.intercept)
 
 
 def strongest(memberships: Array) -> sp.csr_array:
@@ -119,11 +126,16 @@ def predict_rows(
     """
     A = binary(sp.csr_array(sp.hstack(terms, format="csr")))
     Y = D[:, n_declared:]
-    found = predict(A[chosen], Y[chosen], A[new])
-    groups = strongest(found[:, :-1]) * ("groups" in wanted)
-    highest = Y[:, [-1]].max() * ("popularity" in wanted)
-    popularity = sp.csr_array(np.clip(found[:, -1:], 0.0, highest))
-    out = sp.csr_array(sp.hstack([D[new][:, :n_declared], groups, popularity], format="csr"))
+    ridge, highest = Ridge.fit(A[chosen], Y[chosen]), Y[:, [-1]].max()
+    rows = []
+    for first in range(0, len(new), height := max(1, _BLOCK // Y.shape[1])):
+        some = new[first : first + height]
+        found = ridge.predict(A[some])
+        groups = strongest(found[:, :-1]) * ("groups" in wanted)
+        popularity = np.clip(found[:, -1:], 0.0, highest) * ("popularity" in wanted)
+        parts = [D[some][:, :n_declared], groups, sp.csr_array(popularity)]
+        rows.append(sp.hstack(parts, format="csr"))
+    out = sp.csr_array(sp.vstack(rows, format="csr"))
     out.eliminate_zeros()
     return out
 

@@ -706,10 +706,12 @@ class TagTable:
         column = self.popularity if self.general is None else self.general
         usual = float(self.decoder[:, [column]].toarray()[chosen].mean())
         is_blank = np.isin(places, blank)
-        mean = sp.csr_array(([usual], ([0], [column])), shape=(1, wide.shape[1]))
         others = np.setdiff1d(np.arange(self.decoder.shape[0]), places)
         own = (places[~is_blank], places[is_blank])
-        stacked = [self.decoder[others], wide[~is_blank], *[mean] * len(own[1])]
+        n = len(own[1])
+        mean = (np.full(n, usual), np.full(n, column), np.arange(n + 1))
+        blanks = sp.csr_array(mean, shape=(n, wide.shape[1]))
+        stacked = [self.decoder[others], wide[~is_blank], blanks]
         order = np.argsort(np.concatenate([others, *own]))
         D = sp.csr_array(sp.vstack(stacked, format="csr"))[order]
         return replace(self, decoder=D, item_scale=scale)
