@@ -23,6 +23,7 @@ from teaser.errors import DataError, ParameterError
 from teaser.evaluate.choose import candidates
 from teaser.evaluate.metrics import Metric, PairedDifference, Summary, per_user
 from teaser.evaluate.protocol import BATCH_MEMORY, Evaluation, batches, compare
+from teaser.evaluate.study.propose import FEW_EASE_ITEMS, MOST_EASE_ITEMS
 from teaser.files import memory_of_machine
 from teaser.model.base import Model
 from teaser.model.baselines.ease import EASE
@@ -47,9 +48,9 @@ CONTENT, NEAR = "+ content", "+ neighbours by content"
 _ENCODER = (300.0, 3000.0, 20_000.0, 100_000.0)
 _WEIGHTS = (0.1, 1.0, 10.0)
 _EASE_WEIGHTS = (0.01, 0.1, 1.0, 10.0)
+# l2 as a multiple of how often an item was chosen.
+_EASE_FACTORS = (1.0, 5.0, 25.0, 125.0, 625.0)
 _REMAINDER = (20.0, 200.0)
-# Above so many items collective EASE, which inverts an items x items array, is left out.
-_EASE_ITEMS = 25_000
 # Fewer users that chose new items are too few to measure.
 LEAST_USERS = 20
 
@@ -328,12 +329,19 @@ def _table(title: str, placed: _Placed, validation: Fold, notes: list[str]) -> N
     mean = float(data.known.item_counts.mean())
     chosen[TF_IDF] = {}
     array = 4 * data.everything.n_items**2
-    if data.everything.n_items > _EASE_ITEMS or 3 * array > memory_of_machine():
+    if data.everything.n_items > MOST_EASE_ITEMS or 3 * array > memory_of_machine():
         notes.append(f"{EASE_NAME} is left out: it inverts an items x items array.")
     else:
-        _, first = best(list(_ease((5.0,), _EASE_WEIGHTS, mean)), ())
-        others = _ease((1.0, 5.0, 25.0), (first["content"].weight,), mean)
-        chosen[EASE_NAME] = best(list(others), ())[1]
+        # Twice by turns: the best l2 depends on the weight of content.
+        l2, weight = 25.0, 1.0
+        for _ in range(2):
+            _, found = best(list(_ease((l2,), _EASE_WEIGHTS, mean)), ())
+            weight = found["content"].weight
+            _, found = best(list(_ease(_EASE_FACTORS, (weight,), mean)), ())
+            l2 = found["l2"] / mean
+            if data.everything.n_items > FEW_EASE_ITEMS:
+                break
+        chosen[EASE_NAME] = found
     own, grouped = (candidates(recipe, mean, {})[0] for recipe in ("weighted", "discovered"))
     chosen[DECLARED] = best([own | {"l2_encoder": l2} for l2 in _ENCODER], ())[1]
     tried = [grouped | {"l2_encoder": l2} for l2 in _ENCODER]
@@ -358,7 +366,7 @@ def _ease(
     """Yield parameters of collective EASE; l2 is a multiple of how often an item was chosen."""
     for factor in factors:
         for weight in weights:
-            yield {"l2": max(10.0, factor * mean_count), "content": Content(weight=weight)}
+            yield {"l2": factor * mean_count, "content": Content(weight=weight)}
 
 
 _PREDICTED: Mapping[str, tuple[str, ...]] = {
