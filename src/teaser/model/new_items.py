@@ -32,7 +32,7 @@ PENALTY = 10.0
 # Groups of an item that are kept, and the least membership of one; 1 is that of a central item.
 MOST_GROUPS = 20
 LEAST_MEMBERSHIP = 0.05
-# Items whose cosine with a new one counts; 3 were best of 3 to 100 on validation users.
+# Items whose cosine with a new one counts: of 3 to 20 the best or within 0.5 % of it.
 NEAREST = 3
 # Terms of the ridge, the commonest first: the penalty leaves little of rare ones.
 _MOST_TERMS = 5_000
