@@ -191,3 +191,13 @@ def test_new_items_are_added(shop: Path, tmp_path: Path) -> None:
     assert {"new1", "new2"} <= {r.item_id for r in more.recommend(["i2"], k=42)}
     said_again = refused("add", tmp_path / "more", tmp_path / "new.parquet", "-o", tmp_path / "x")
     assert "new1" in said_again
+
+
+def test_new_items_may_lack_columns_and_without_tags_general_appeal_places_them(
+    shop: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "new.csv").write_text("item_id,town\nnew1,Ghent\nnew2,\n")
+    told = said("add", shop / "model", tmp_path / "new.csv", "--out", tmp_path / "more")
+    assert "no column 'type'" in caplog.text
+    assert "2 items added to 40 items" in told
+    assert "1 item without a known tag: placed by general appeal" in told

@@ -11,15 +11,14 @@ import scipy.sparse as sp
 from conftest import RULES, small_tables
 
 from teaser import Category, Dataset, Rules, Tag, Teaser, artifact
+from teaser.data.new_items import read_new_items
 from teaser.errors import ArtifactError, DataError, ParameterError, RuleError
 from teaser.model import load
 from teaser.model.tables import (
-    ItemTable,
     TagTable,
     check_tagged,
     decoder,
     nested_pairs,
-    read_new_items,
 )
 from teaser.profile import POPULARITY
 
@@ -34,7 +33,7 @@ def test_a_failed_addition_changes_nothing(dataset: Dataset) -> None:
 def test_columns_that_do_not_fit_are_named(dataset: Dataset) -> None:
     table = pl.DataFrame({"item_id": ["n1"], "title": [[1, 2]]})
     with pytest.raises(DataError, match="title"):
-        read_new_items(table, ItemTable.from_dataset(dataset), (POPULARITY,), Rules(()))
+        read_new_items(table, dataset.table, dataset.items, (), Rules(()))
 
 
 def test_near_equal_tags_are_those_on_nearly_the_same_items() -> None:

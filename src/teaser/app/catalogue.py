@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from functools import cached_property, lru_cache, wraps
 from threading import Lock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import polars as pl
@@ -67,6 +67,9 @@ class Card:
         The names of the groups that the system found it in.
     rare
         Values that are no tags because too few items have them, by features without a tag.
+    placed_by
+        Of an item that nobody has chosen yet, what its place in lists follows from: `"tags"`, or
+        `"general appeal"` where nothing else is known of it. None of other items.
     """
 
     item_id: ItemId
@@ -78,6 +81,7 @@ class Card:
     facts: Mapping[str, tuple[str, ...]]
     groups: tuple[str, ...] = ()
     rare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    placed_by: Literal["tags", "general appeal"] | None = None
 
 
 class Catalogue:
@@ -120,10 +124,13 @@ class Catalogue:
         row = slice(self.model.decoder_.indptr[place], self.model.decoder_.indptr[place + 1])
         facts: dict[str, tuple[str, ...]] = {}
         groups: list[str] = []
-        for column in self.model.decoder_.indices[row].tolist():
+        is_new = bool(self.model.item_table_.is_new[place])
+        columns = self.model.decoder_.indices[row].tolist()
+        for column in columns:
             tag = self.model.tags_[column]
             if tag.discovered:
-                groups.append(tag.value)
+                # The groups of a new item are predicted, not found.
+                groups += [] if is_new else [tag.value]
             # Popularity, values that are not stated and general appeal come after the tags.
             elif column < self.model.tag_table_.n_personal:
                 facts[tag.feature] = (*facts.get(tag.feature, ()), tag.value)
@@ -137,6 +144,7 @@ class Catalogue:
             facts=facts,
             groups=tuple(groups),
             rare=self._rare_values(place, facts),
+            placed_by=None if not is_new else "tags" if len(columns) > 1 else "general appeal",
         )
 
     def picture(self, item_id: ItemId) -> tuple[str, bytes] | str | None:

@@ -1,5 +1,6 @@
 """The commands of studies: evaluate, tune, simulate, report."""
 
+import logging
 import math
 import os
 import shlex
@@ -62,11 +63,21 @@ def evaluate(
     folder: Results = None,
     quick: Quick = False,
     split: Kind = None,
+    new_items: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Instead, compare how this share of the items is ranked if nobody chose them yet.",
+        ),
+    ] = None,
 ) -> None:
     """Choose parameters, test and compare the models of a study; a stopped run is resumed."""
     from teaser.evaluate.study.run import run_study
 
     plan, place = _open(study, folder, split)
+    if new_items is not None:
+        _compare_new_items(plan, new_items, data=data, out_folder=place, quick=quick)
+        return
     with study_bars() as progress:
         results = run_study(plan, data=data, out=place, quick=quick, progress=progress)
     show_models(results)
@@ -76,6 +87,66 @@ def evaluate(
     print_lines([f"{results.seconds:.0f} s; results in {place / name}.json"])
     _say_file(study, plan, "evaluate", folder)
     print_next(f"teaser report {shlex.quote(f'{place / name}.json')} --out REPORT")
+
+
+def _compare_new_items(
+    study: "Study", share: float, *, data: Path, out_folder: Path, quick: bool
+) -> None:
+    """Run the protocol for new items on the data of a study; print and write its tables."""
+    from teaser.evaluate.new_items import evaluate_new_items
+    from teaser.evaluate.study.data import make_split, read_data
+
+    if study.split.kind != "users":
+        raise ParameterError(
+            f"--new-items holds out items and users, and this study splits by {study.split.kind}. "
+            "Leave --split out: where there are times, a table by time is made too."
+        )
+    name, study = (f"{study.name}-quick", study.smaller()) if quick else (study.name, study)
+    dataset = read_data(study, data)
+    with _only_errors(), err.status("new items") as status:
+        results = evaluate_new_items(
+            dataset,
+            make_split(dataset, study.split),
+            share,
+            name=name,
+            seed=study.split.seed,
+            progress=lambda doing: status.update(f"new items: {doing}"),
+        )
+    for each in results.tables:
+        table = new_table("model", ">nDCG@100", ">against tf-idf", ">95 % interval")
+        base = each.rows[0].value.mean
+        for row in each.rows:
+            gain = ("", "")
+            if row.gain is not None:
+                low, high = (
+                    f"{100 * bound / base:+.1f}" for bound in (row.gain.low, row.gain.high)
+                )
+                gain = (f"{100 * row.gain.mean / base:+.1f} %", f"{low} to {high} %")
+            is_best = each.best is not None and row.name == each.best.name
+            table.add_row(
+                row.name, _with_error(row.value), *gain, style="bold" if is_best else None
+            )
+        print_lines([f"{each.title}: {each.items:,} new items, {each.users:,} test users"])
+        out.print(table)
+        if each.best is not None:
+            print_lines([f"Best by validation users: {each.best.name}."])
+    print_lines(results.notes)
+    out_folder.mkdir(parents=True, exist_ok=True)
+    file = out_folder / f"{name}.new-items.json"
+    results.write(file)
+    print_lines([f"results in {file}"])
+
+
+@contextmanager
+def _only_errors() -> Iterator[None]:
+    """Log errors alone: every model would say again which tags of new items it does not know."""
+    log = logging.getLogger("teaser")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def _open(path: Path, folder: Path | None, kind: str | None) -> tuple["Study", Path]:

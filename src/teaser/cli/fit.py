@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.markup import escape
 
@@ -174,7 +175,8 @@ def estimate(dataset: DataFolder, *, model: ModelOptions, as_json: AsJson = Fals
 def add(
     model: ModelFolder,
     items: Annotated[
-        Path, typer.Argument(help="A table of new items, with the columns of the other items.")
+        Path,
+        typer.Argument(help="A table of new items. A column that it lacks is not stated."),
     ],
     *,
     folder: Out,
@@ -186,4 +188,8 @@ def add(
     fitted.add_items(items).save(folder)
     added = counted(len(fitted.items_) - before, "item")
     print_lines([f"{added} added to {counted(before, 'item')}, in {folder}"])
+    # General appeal is all that the row of an item without known tags or words has.
+    n_blank = int((np.diff(fitted.decoder_.indptr)[before:] == 1).sum())
+    if n_blank:
+        print_lines([f"{counted(n_blank, 'item')} without a known tag: placed by general appeal"])
     print_next(f"teaser explain {shlex.quote(str(folder))} {fitted.items_[before]} --history ITEM")

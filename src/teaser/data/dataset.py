@@ -37,6 +37,7 @@ from teaser.data.metadata import (
     describe_user_features,
     log_notes,
 )
+from teaser.data.new_items import read_new_items
 from teaser.data.partitions import Interactions, Partitions, Run
 from teaser.data.reading import Refusal, Table, named_errors, read, read_each, tidy
 from teaser.data.rules import Rules, RulesLike
@@ -294,6 +295,35 @@ class Dataset:
             disliked=None if self.disliked is None else self.disliked[rows],
         )
 
+    def with_items(self, items: Any) -> Self:
+        """Return the data set with further items, which nobody has chosen.
+
+        A model that is fitted to it places them by what their tags predict, as
+        `TaggedModel.add_items` does without a fit.
+
+        Parameters
+        ----------
+        items
+            A table (file or frame) with the item id and columns that the rules read, or a
+            mapping from item id to its tags. The tags stay those of the data set. What a missing
+            column would say is not stated.
+        """
+        if isinstance(self.X, Interactions):
+            raise DataError(
+                "The interactions are in partitions, and items cannot be added to those. Make the "
+                "data set again with a table of all items."
+            )
+        new = read_new_items(items, self.table, self.items, self.tags, self.rules)
+        n_items = self.n_items + len(new.ids)
+        return replace(
+            self,
+            X=_widened(self.X, n_items),
+            S=sp.csr_array(sp.vstack([self.S, new.S.astype(self.S.dtype)], format="csr")),
+            items=self.items.extended(new.ids),
+            table=new.table,
+            disliked=None if self.disliked is None else _widened(self.disliked, n_items),
+        )
+
     def history(self, user_id: object) -> list[ItemId] | dict[ItemId, float]:
         """Return what a user chose and disliked, as `recommend`, `profile` and `explain` take it.
 
@@ -508,6 +538,12 @@ def assemble(
         "disliked": disliked,
         "notes": log_notes(*tables.notes, *doubtful, *unused, missed, *described["notes"]),
     }
+
+
+def _widened(matrix: sp.csr_array, n_columns: int) -> sp.csr_array:
+    """Return a matrix with empty columns after its own."""
+    parts = (matrix.data, matrix.indices, matrix.indptr)
+    return sp.csr_array(parts, shape=(matrix.shape[0], n_columns))
 
 
 def _to_save(dataset: Dataset) -> dict[str, Any]:

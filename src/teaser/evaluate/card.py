@@ -260,17 +260,17 @@ def _limits(model: Teaser, found: Check | None) -> Iterator[str]:
     unused = model.popularity_ == 0
     n_unused, n_bare, n_both = (int(which.sum()) for which in (unused, bare, bare & unused))
     only_tags = " Only their tags can recommend them." if n_unused else ""
-    hardly = f" Nobody chose {n_both:,} of them, which are hardly ever recommended."
+    hardly = f" Nobody chose {n_both:,} of them, which general appeal places."
     limits = [
         f"Items that nobody chose: {n_unused:,} of {len(unused):,}.{only_tags}",
         f"Items without a tag: {n_bare:,}.{hardly if n_both else ''}",
         "Users without history get general appeal: much the same list for everybody.",
-        "Items that came after the fit are known by their tags alone, from `add_items` on.",
+        "Items that came after the fit are placed by what their tags predict, from `add_items` on.",
     ]
     if model.remainder is not None and model.remainder.neighbours:
         n_alone = without_neighbours(model.remainder_)
         more = " What was viewed adds nothing to them." if n_alone else ""
-        limits.append(f"Items without neighbours in what people chose: {n_alone:,}.{more}")
+        limits.append(f"Items without neighbours, by choices or by tags: {n_alone:,}.{more}")
     if not model.converged_:
         limits.append("The solver did not converge: raise max_iter.")
     if model.recipe_ is None or not model.recipe_.tried:

@@ -142,9 +142,9 @@ class DeviceScorer:
         """Return what histories add to all items by the remainder (users x items)."""
         if self.remainder is None:
             return np.zeros(rows.shape)
-        n_learned = self.remainder.shape[0]
+        n_learned, width = self.remainder.shape
         added = to_host(as_dense(self._move(rows[:, :n_learned]) @ self.remainder))
-        return np.pad(added, ((0, 0), (0, rows.shape[1] - n_learned)))
+        return np.pad(added, ((0, 0), (0, rows.shape[1] - width)))
 
     def _move(self, matrix: Matrix) -> Any:
         if sp.issparse(matrix):

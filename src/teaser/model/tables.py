@@ -19,23 +19,19 @@ from teaser import explain as why
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.infer import check_roles
-from teaser.data.interactions import check_items
 from teaser.data.matrix import Ids, ItemId, pack, saved_ids, unpack
 from teaser.data.partitions import Interactions
-from teaser.data.reading import read, tidy
 from teaser.data.rules import Rules
 from teaser.data.tags import (
     DISCOVERED,
     NEAR_EQUAL,
     SAME_NAME,
     Tag,
-    encode_tags,
     name_key,
-    resolve_tag,
     tag_frame,
     tags_from,
 )
-from teaser.errors import DataError, ParameterError, RuleError
+from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
 from teaser.leaning import Carriers, find_carriers, find_group_carriers
 from teaser.parameters import is_number
@@ -330,6 +326,11 @@ class ItemTable:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def is_new(self) -> Array:
+        """Which items nobody has chosen, added after the fit or before (items)."""
+        return np.asarray(self.popularity == 0)
+
     def title(self, item_index: int) -> str | None:
         """Return the title of the item at a position, where the metadata have one."""
         found = self.metadata[self.title_column][item_index] if self.title_column else None
@@ -418,107 +419,6 @@ def popularity(dataset: Dataset) -> Array:
     """Return item count / highest count."""
     counts = dataset.item_counts
     return np.asarray(counts / max(1, counts.max()))
-
-
-@dataclass(frozen=True, eq=False)
-class NewItems:
-    """New items: their ids, their tags without popularity (items x tags), and their metadata."""
-
-    ids: list[ItemId]
-    S: sp.csr_array
-    table: pl.DataFrame
-
-
-def read_new_items(items: Any, known: ItemTable, tags: tuple[Tag, ...], rules: Rules) -> NewItems:
-    """Return new items, none of which is known; missing and unknown tags are logged.
-
-    Parameters
-    ----------
-    items
-        A table (file or frame), or a mapping from item id to tags.
-    known
-        The items that they are added to.
-    tags, rules
-        The model's tags: declared ones, discovered ones, popularity; and the rules that made
-        the first. New items have no discovered tags until the model is fitted again.
-    """
-    id_column, kind = known.metadata.columns[0], known.metadata.dtypes[0]
-    unknown = list[Tag]()
-    if isinstance(items, Mapping):
-        ids = new_ids(items, known.ids, kind)
-        S = tag_rows(items, tags)
-        rows = pl.DataFrame({id_column: ids}, schema={id_column: kind})
-    else:
-        table = tidy(read(items, what="items"), id_column, "the items")
-        rows, refused = check_items(table.frame, item=id_column)
-        refused = (*table.refused, *refused)
-        if refused:
-            raise DataError(f"Nothing was added: {'; '.join(map(str, refused))}.")
-        ids = new_ids(rows[id_column].to_list(), known.ids, kind)
-        rows = rows.with_columns(pl.Series(id_column, ids, dtype=kind))
-        declared = tuple(tag for tag in tags[: tags.index(POPULARITY)] if not tag.discovered)
-        S, unknown = encode_tags(rows, rules.tags, declared)
-        # Columns of discovered tags follow, empty.
-        S = sp.csr_array((S.data, S.indices, S.indptr), shape=(S.shape[0], tags.index(POPULARITY)))
-    if unknown:
-        few = ", ".join(map(str, unknown[:3]))
-        log.warning("%d tags of the new items are new to the model: %s", len(unknown), few)
-    blank = int((np.diff(S.indptr) == 0).sum())
-    if blank:
-        log.warning("%d of %d new items carry no tag that the model knows", blank, len(ids))
-    return NewItems(ids, S, _joined(known.metadata, rows))
-
-
-def new_ids(given: Iterable[Any], known: Ids, kind: Any) -> list[ItemId]:
-    """Return ids of the same type as the known ones, none of them known or given twice."""
-    whole = kind.is_integer()
-    ids: list[ItemId] = []
-    for name in given:
-        plain = int(name) if isinstance(name, np.integer) else name
-        if isinstance(plain, str) and whole and plain.strip().lstrip("-").isdecimal():
-            plain = int(plain)
-        if isinstance(plain, int) and not isinstance(plain, bool) and not whole:
-            plain = str(plain)
-        if not isinstance(plain, int if whole else str) or isinstance(plain, bool):
-            what = "whole numbers" if whole else "texts"
-            raise DataError(f"Item ids here are {what}, found {name!r}. Nothing was added.")
-        ids.append(plain)
-    there = [name for name in ids if name in known]
-    if there or len(set(ids)) < len(ids):
-        said = f"are known already: {there[:3]}" if there else "are named twice"
-        raise DataError(
-            f"{len(there) or len(ids) - len(set(ids))} items {said}. Nothing was added."
-        )
-    return ids
-
-
-def tag_rows(items: Mapping[ItemId, Iterable[Tag | str]], tags: tuple[Tag, ...]) -> sp.csr_array:
-    """Return the named tags of items as a matrix (items x tags before popularity)."""
-    n_tags = tags.index(POPULARITY)
-    index = {tag: place for place, tag in enumerate(tags[: n_tags + 1])}
-    for name, named in items.items():
-        if isinstance(named, str | Tag) or not isinstance(named, Iterable):
-            raise ParameterError(f"Item {name!r} needs a list of tags, found {named!r}.")
-    places = [sorted({resolve_tag(t, index) for t in named}) for named in items.values()]
-    if any(n_tags in row for row in places):
-        raise ParameterError("Popularity is counted, not given: leave it out of a new item's tags.")
-    if any(tags[j].discovered for row in places for j in row):
-        raise ParameterError(
-            "Discovered tags are found by a fit, not given: leave them out of a new item's tags."
-        )
-    indptr = np.cumsum([0, *(len(row) for row in places)])
-    indices = np.array([j for row in places for j in row], dtype=np.int64)
-    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(places), n_tags))
-
-
-def _joined(table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the metadata with further rows."""
-    try:
-        return pl.concat([table, rows], how="diagonal_relaxed").select(table.columns)
-    except pl.exceptions.PolarsError as error:
-        raise DataError(
-            f"The new items do not fit the columns of the known ones: {error}."
-        ) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -812,6 +712,40 @@ class TagTable:
             rows, scale = rows * usual, np.append(scale, np.full(rows.shape[0], usual))
         wide = rows if self.basis is None else self.basis.widen(rows)
         D = sp.csr_array(sp.vstack([self.decoder, wide], format="csr"))
+        return replace(self, decoder=D, item_scale=scale)
+
+    def with_rows(
+        self, places: Array, rows: sp.csr_array, blank: Array, chosen: Array
+    ) -> "TagTable":
+        """Return a table with other rows of the decoder for some items.
+
+        Parameters
+        ----------
+        places, rows
+            The positions of the items, and their rows (items x learned tags), not scaled.
+        blank
+            The positions of those of which nothing is known: they get the general appeal of the
+            mean item, and nothing else; without a basis, its popularity.
+        chosen
+            The positions of the items that this mean is over.
+        """
+        scale = self.item_scale
+        if scale is not None:  # how popular they will be is not known
+            scale = scale.copy()
+            scale[places] = np.median(scale[chosen])
+            rows = rows * float(scale[places[0]])
+        wide = rows if self.basis is None else self.basis.widen(rows)
+        column = self.popularity if self.general is None else self.general
+        usual = float(self.decoder[:, [column]].toarray()[chosen].mean())
+        is_blank = np.isin(places, blank)
+        others = np.setdiff1d(np.arange(self.decoder.shape[0]), places)
+        own = (places[~is_blank], places[is_blank])
+        n = len(own[1])
+        mean = (np.full(n, usual), np.full(n, column), np.arange(n + 1))
+        blanks = sp.csr_array(mean, shape=(n, wide.shape[1]))
+        stacked = [self.decoder[others], wide[~is_blank], blanks]
+        order = np.argsort(np.concatenate([others, *own]))
+        D = sp.csr_array(sp.vstack(stacked, format="csr"))[order]
         return replace(self, decoder=D, item_scale=scale)
 
     def scaled(self, scale: Array) -> "TagTable":

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self, Unpack
@@ -19,6 +19,7 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.interactions import with_disliked
 from teaser.data.matrix import ItemId
+from teaser.data.new_items import read_new_items
 from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
@@ -32,6 +33,7 @@ from teaser.leaning import LeaningBase, find_spread
 from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import Best, ListOptions, list_columns, rank_block
 from teaser.model.base import Model
+from teaser.model.extensions.discovered import n_declared
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import (
     About,
@@ -49,6 +51,13 @@ from teaser.model.filters import (
     known_history,
 )
 from teaser.model.impact import ListShares, mean_shares, measure_impacts, measured_users
+from teaser.model.new_items import (
+    PREDICTED,
+    blank_items,
+    extend_remainder,
+    item_terms,
+    predict_rows,
+)
 from teaser.model.reason_table import ReasonTable
 from teaser.model.scores import (
     Scored,
@@ -67,7 +76,6 @@ from teaser.model.tables import (
     TagTable,
     decoder,
     liked_part,
-    read_new_items,
     sample_users,
     some_of_each,
 )
@@ -159,7 +167,10 @@ class TaggedModel(Model, abstract=True):
 
     @property
     def remainder_(self) -> RemainderMatrix:
-        """R, items x items: what viewing one item adds to the score of another, or None."""
+        """R, items x items: what viewing one item adds to the score of another, or None.
+
+        Items that were added after the fit have columns and no rows.
+        """
         return self._remainder
 
     @property
@@ -203,7 +214,8 @@ class TaggedModel(Model, abstract=True):
     def keep_basis(self, dataset: Dataset) -> None:
         """Centre the tags and tell general appeal apart; see `teaser.model.tables`.
 
-        What then decides in lists is measured on the same users; see `Transparency`.
+        Items that nobody chose are placed as new ones are; see `teaser.model.new_items`. What then
+        decides in lists is measured on the same users; see `Transparency`.
 
         Parameters
         ----------
@@ -214,6 +226,7 @@ class TaggedModel(Model, abstract=True):
         learned = None if self.user_rows_ is None else dataset.Q
         sample = self._encode_users(rows, None if learned is None else learned[places])
         self._tag_table = self.tag_table_.with_basis(self.mean_raw(dataset, sample), sample)
+        self._place(np.flatnonzero(self.item_table_.is_new))
         self._tag_table = replace(self._tag_table, spread=self._measure_spread(rows))
         self.transparency_ = self._measure(dataset, places, rows)
 
@@ -372,14 +385,14 @@ class TaggedModel(Model, abstract=True):
         out = np.zeros(rows.shape)
         R = self.remainder_
         if sp.issparse(R) and rows.shape[0] >= _MANY_USERS:
-            n_learned = R.shape[0]
+            n_learned, width = R.shape
             known = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
             fast = kernels_for(known.nnz * R.nnz // max(1, n_learned))
             if fast is not None:
                 of_X, of_R = ((M.indptr, M.indices, M.data) for M in (known, R))
                 fast.add_sparse_rows(*of_X, *of_R, out)
                 return out
-            out[:, :n_learned] = (known @ sp.csr_array(R, dtype=np.float64)).toarray()
+            out[:, :width] = (known @ sp.csr_array(R, dtype=np.float64)).toarray()
             return out
         for user in range(rows.shape[0]):
             span = slice(rows.indptr[user], rows.indptr[user + 1])
@@ -553,21 +566,35 @@ class TaggedModel(Model, abstract=True):
             return np.zeros(len(self.items_))
         return viewed_sum(self.remainder_, state.seen, len(self.items_), state.strengths)
 
-    def add_items(self, items: Any) -> Self:
+    def add_items(self, items: Any, *, predict: Collection[str] = PREDICTED) -> Self:
         """Make further items recommendable without fitting again.
 
         Parameters
         ----------
         items
-            A table (file or frame) with the columns that the rules read and the item id, or a
-            mapping from item id to its tags. Such items have no popularity yet, and add nothing
-            to the profile of a user who views them until the model is fitted again.
+            A table (file or frame) with the item id and columns that the rules read, or a
+            mapping from item id to its tags. What a missing column would say is not stated. The
+            tags predict how popular such items will be and which groups they belong to; an item
+            without a known tag is placed by general appeal. New items add nothing to the profile
+            of a user who views them until the model is fitted again.
+        predict
+            What their tags and words predict: `"groups"`, `"popularity"`, and `"neighbours"`,
+            the viewed items that they are close to. Nothing leaves declared tags alone.
         """
+        for each in predict:
+            if each not in PREDICTED:
+                raise ParameterError(
+                    f"predict must be some of {', '.join(PREDICTED)}, found {each!r}."
+                )
         known = self.item_table_
-        new = read_new_items(items, known, self.tag_table_.learned_tags, self.rules_)
+        *tags, counted = self.tag_table_.learned_tags
+        new = read_new_items(
+            items, known.metadata, known.ids, tuple(tags), self.rules_, counted=(counted,)
+        )
         rows = self._weigh(decoder(new.S, np.zeros(len(new.ids))))
         self._tag_table = self.tag_table_.extended(rows)
         self._item_table = known.extended(new.ids, new.table)
+        self._place(np.arange(len(known), len(self._item_table)), predict)
         return self
 
     def profile(
@@ -870,6 +897,32 @@ class TaggedModel(Model, abstract=True):
     def _weigh(self, new: sp.csr_array) -> sp.csr_array:
         """Return the rows of the decoder of new items, given their tags."""
         return new
+
+    @property
+    def _text_columns(self) -> tuple[str, ...]:
+        """The text columns whose words tell items apart."""
+        return ()
+
+    def _place(self, new: Array, predict: Collection[str] = PREDICTED) -> None:
+        """Place items that nobody chose by what their tags and words predict.
+
+        Parameters
+        ----------
+        new
+            Their positions. Their rows of the decoder have their tags.
+        predict
+            As in `add_items`.
+        """
+        table, items = self.tag_table_, self.item_table_
+        chosen = np.flatnonzero(~items.is_new)
+        if not len(new) or not len(chosen):
+            return
+        D, first = table.plain_decoder, n_declared(table.learned_tags[:-1])
+        terms = item_terms(D[:, :first], items.metadata, self._text_columns)
+        rows = predict_rows(D, first, terms, chosen, new, predict)
+        self._tag_table = table.with_rows(new, rows, blank_items(terms, new), chosen)
+        if self.remainder_ is not None and "neighbours" in predict:
+            self._remainder = extend_remainder(self.remainder_, terms, chosen, new)
 
     def _leaning_base(self) -> LeaningBase:
         table = self.tag_table_

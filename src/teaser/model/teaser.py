@@ -168,8 +168,8 @@ class Teaser(TaggedModel):
     popularity_
         Item count / highest count.
     remainder_
-        R, items x items, of the items that were there at the fit: R_ij is what viewing i adds
-        to j. A csr matrix, or an array for all pairs of items; None without.
+        R, items x items: R_ij is what viewing i adds to j. Items that were added after the fit
+        have columns and no rows. A csr matrix, or an array for all pairs of items; None without.
     user_tags_, user_encoder_
         The user features, and what each adds to a history; () and None without.
     iterations_, residual_, converged_
@@ -467,7 +467,7 @@ class Teaser(TaggedModel):
         arrays, fit = content.arrays, content.settings["fit"]
         self.encoder_ = unpack_encoder(arrays, self.tag_table_.n_learned)
         n_learned, width = self.encoder_.shape
-        self._remainder = unpack_remainder(arrays, n_learned)
+        self._remainder = unpack_remainder(arrays, n_learned, len(self.items_))
         self._user_rows = unpack_user_rows(arrays, content.tables, width)
         self.groups_ = Groups.unpack(content)
         recipe = content.settings.get("recipe")
@@ -495,6 +495,10 @@ class Teaser(TaggedModel):
             return new
         data = new.data * tag_means(self.tag_table_.plain_decoder)[new.indices]
         return sp.csr_array((data, new.indices, new.indptr), shape=new.shape)
+
+    @property
+    def _text_columns(self) -> tuple[str, ...]:
+        return self.content.text if self.content is not None and _has_content(self) else ()
 
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""

@@ -336,6 +336,7 @@ class TestCatalogue:
             "has_picture": False,
             "facts": {"type": ["film"], "town": ["Deinze"], "labels": ["free", "late"]},
             "groups": [],
+            "placed_by": None,
         }
         assert "Closest: i7" in error_of(client.get(f"{API}/items?item_id=i77"), 404)["message"]
 

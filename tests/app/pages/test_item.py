@@ -13,6 +13,7 @@ from app.conftest import MINUS, OWN, TestClient, number, state_of
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app import catalogue as serving
 from teaser.data.rules import Rules
+from teaser.extensions import Remainder
 from teaser.steer import tag_examples, vary_item
 
 
@@ -22,6 +23,40 @@ def visitor(client: TestClient) -> TestClient:
     client.post("/act", data={"view": "i1"})
     client.post("/act", data={"press": "-1 type=film"})
     return client
+
+
+@pytest.mark.parametrize(
+    ("language", "by_tags", "by_appeal"),
+    [
+        ("en", "new: placed by its tags", "new: placed by general appeal"),
+        ("nl", "nieuw: geplaatst volgens zijn labels", "nieuw: geplaatst volgens algemene"),
+        ("fr", "nouveau : placé d’après ses étiquettes", "nouveau : placé d’après l’attrait"),
+    ],
+)
+def test_new_items_are_said_to_be_new(
+    language: str,
+    by_tags: str,
+    by_appeal: str,
+    dataset: Dataset,
+    serve: Callable[..., TestClient],
+    tmp_path: Path,
+) -> None:
+    model = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=5)).fit(dataset)
+    model.add_items({"tagged": ["type=concert", "town=Ghent"], "blank": []}).save(tmp_path / "m")
+    client = serve(model=tmp_path / "m")
+    client.headers.update({**OWN, "accept-language": language})
+
+    def plain(page: str) -> str:
+        return html.unescape(page).replace("\u202f", " ").replace("\xa0", " ")
+
+    assert by_tags in plain(client.get("/item/tagged").text)
+    assert by_appeal in plain(client.get("/item/blank").text)
+    assert by_tags not in plain(client.get("/item/i1").text)
+    client.post("/act", data={"view": "i1"})
+    home = plain(client.post("/act", data={"press": "5 town=Ghent"}).text)
+    assert re.search(rf'data-card="tagged".*?{by_tags}.*?</article>', home, re.S)
+    answer = client.get("/api/v1/items", params={"item_id": "tagged"}).json()
+    assert answer["placed_by"] == "tags"
 
 
 class TestLift:

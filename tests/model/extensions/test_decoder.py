@@ -124,7 +124,8 @@ def test_new_items_start_at_the_mean_weights_of_their_tags(dataset: Dataset) -> 
     for place in (-2, -1):
         row = model.decoder_.toarray()[place]
         assert_allclose(row[places], wanted)
-        assert np.count_nonzero(row[: model.tag_table_.n_learned]) == len(places)
+        # Popularity, which is predicted, is the last of the learned tags.
+        assert np.count_nonzero(row[: model.tag_table_.popularity]) == len(places)
 
 
 def test_settings_that_make_no_sense_are_refused_before_any_work(dataset: Dataset) -> None:

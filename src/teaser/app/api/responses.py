@@ -519,7 +519,8 @@ class WordsAnswer(Schema):
 class Card(Schema):
     """The data of an item; what the data do not have is null.
 
-    `facts`: values of declared tags, by feature; `groups`: those that the system found it in.
+    `facts`: values of declared tags, by feature; `groups`: those that the system found it in;
+    `placed_by`: of an item that nobody has chosen yet, what its place in lists follows from.
     """
 
     item_id: ModelItemId
@@ -530,6 +531,7 @@ class Card(Schema):
     has_picture: bool
     facts: dict[str, list[str]]
     groups: list[str]
+    placed_by: Literal["tags", "general appeal"] | None = None
 
 
 class FoundItem(Schema):

@@ -1,6 +1,6 @@
 """Product: the product of the positive scores of two models, explained by the first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
@@ -18,6 +18,7 @@ from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import About, ManyAbout, UserRows
 from teaser.model.filters import ResolvedFilters, Unknown
+from teaser.model.new_items import PREDICTED
 from teaser.model.scores import Scored, UserState, UserStates
 from teaser.model.tables import History, ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
@@ -269,7 +270,7 @@ class Product(TaggedModel):
         )
         return cast(PartExplanation, said)
 
-    def add_items(self, items: Any) -> Self:
+    def add_items(self, items: Any, *, predict: Collection[str] = PREDICTED) -> Self:
         """Refuse: the other part has no score for new items, so that none would be recommended."""
         raise ParameterError(
             f"A Product takes no new items: {type(self.parts[1]).__name__} knows nothing of them. "

@@ -8,6 +8,7 @@ for a history. See docs/users/model.md.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +77,7 @@ def content_rows(options: Content | None, dataset: Dataset) -> sp.csr_array | No
             "content needs tags or texts, and the items have no tags. Use rules that find tags, "
             "name text columns, as in Content(text=('description',)), or leave content out."
         )
-    T = unit_rows(sp.csr_array(sp.hstack([unit_rows(tf_idf(part)) for part in parts])))
+    T = cosine_rows(parts)
     blank = int((np.diff(T.indptr) == 0).sum())
     if blank == T.shape[0]:
         raise ParameterError(
@@ -96,6 +97,17 @@ def content_rows(options: Content | None, dataset: Dataset) -> sp.csr_array | No
             *(options.weight, options.weight),
         )
     return sp.csr_array(np.sqrt(float(options.weight)) * T)
+
+
+def cosine_rows(parts: Sequence[sp.csr_array]) -> sp.csr_array:
+    """Return T (items x terms), whose products of rows are cosines.
+
+    Parameters
+    ----------
+    parts
+        How often each item has each term (items x terms), one matrix for each kind of term.
+    """
+    return unit_rows(sp.csr_array(sp.hstack([unit_rows(tf_idf(part)) for part in parts])))
 
 
 def count_words(table: pl.DataFrame, columns: tuple[str, ...]) -> sp.csr_array:
@@ -136,7 +148,7 @@ def tf_idf(counts: sp.csr_array) -> sp.csr_array:
     carriers = np.bincount(counts.indices, minlength=n_terms)
     idf = np.log(n_items / np.maximum(carriers, 1))
     data = (1 + np.log(counts.data.astype(np.float64))) * idf[counts.indices]
-    out = sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    out = sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape, copy=True)
     out.eliminate_zeros()
     return out
 

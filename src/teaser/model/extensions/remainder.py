@@ -429,12 +429,20 @@ def pack_remainder(R: RemainderMatrix | None) -> dict[str, Array]:
     return {"remainder": R} if isinstance(R, np.ndarray) else pack("remainder", R)
 
 
-def unpack_remainder(arrays: Mapping[str, Array], n_learned: int) -> RemainderMatrix | None:
-    """Return what `pack_remainder` took apart; it stays on disk until it is used."""
+def unpack_remainder(
+    arrays: Mapping[str, Array], n_learned: int, n_items: int
+) -> RemainderMatrix | None:
+    """Return what `pack_remainder` took apart; it stays on disk until it is used.
+
+    Parameters
+    ----------
+    n_learned, n_items
+        How many items there were at the fit, and are now.
+    """
     R: RemainderMatrix | None = arrays.get("remainder")
     if R is None and "remainder.indptr" in arrays:
-        R = unpack_mapped("remainder", arrays, n_learned)
-    if R is not None and R.shape != (n_learned, n_learned):
+        R = unpack_mapped("remainder", arrays, n_items)
+    if R is not None and R.shape != (n_learned, n_items):
         raise ValueError("its remainder is not of the items that were there at the fit")
     return R
 
