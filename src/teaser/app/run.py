@@ -151,9 +151,7 @@ def _check(settings: Settings) -> None:
         Traces().close()
 
 
-def _worker_app(
-    settings: Settings, make_app: Callable[..., FastAPI], *, is_first: bool
-) -> FastAPI:
+def _worker_app(settings: Settings, make_app: Callable[..., FastAPI], *, is_first: bool) -> FastAPI:
     """Return the application of a worker, or end the worker: for good if none has served yet."""
     configure_logs(settings)
     try:

@@ -163,7 +163,9 @@ _of_participant = ("participant_id", String(43))
 study_session = Table(
     "study_session",
     metadata,
-    Column(*_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True),
+    Column(
+        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
+    ),
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("arm", String(40), nullable=False),
     Column("person_id", String(43), nullable=False),
@@ -171,7 +173,9 @@ study_session = Table(
 study_log = Table(
     "study_log",
     metadata,
-    Column(*_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True),
+    Column(
+        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
+    ),
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("at", Time(), nullable=False),
     Column("step", Integer, nullable=False),
@@ -181,7 +185,9 @@ study_log = Table(
 study_answer = Table(
     "study_answer",
     metadata,
-    Column(*_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True),
+    Column(
+        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
+    ),
     Column("step", Integer, primary_key=True, autoincrement=False),
     Column("question", String(40), primary_key=True),
     Column("at", Time(), nullable=False),

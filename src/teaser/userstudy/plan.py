@@ -495,7 +495,7 @@ def _check_texts(study: UserStudy) -> None:
             if len(study.languages) > 1 and text:
                 raise ParameterError(
                     f"{where} is in one language, and the study has {len(study.languages)}. Write "
-                    f'a text for each: {{ {", ".join(f"{c} = ..." for c in study.languages)} }}.'
+                    f"a text for each: {{ {', '.join(f'{c} = ...' for c in study.languages)} }}."
                 )
             continue
         missing = [code for code in study.languages if not text.get(code)]
@@ -542,4 +542,3 @@ def _known(where: str, name: str, known: Any) -> None:
             f"{where} names {name!r}, which is not known. Known: {', '.join(names)}."
             f"{closest(name, names)}"
         )
-

@@ -20,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 from teaser.app.actions import act as make_action
 from teaser.app.actions import decide as decide_action
 from teaser.app.brand import read_brand
+from teaser.app.catalogue import Catalogue
 from teaser.app.http import (
     TOKEN,
     forget,
@@ -237,8 +238,8 @@ def act(request: Request, form: Form) -> Response:
             return RedirectResponse("/?note=words#notice", 303)
         done = store.decide(person_id, lambda state: decide_action(state, event, catalogue))
     elif arm.presses and ("press" in form or "presses" in form):
-        names = ("press", "presses")
-        asked = home.ActionForm(**{n: str(form[n]) for n in names if n in form})
+        press, several = str(form.get("press", "")), str(form.get("presses", ""))
+        asked = home.ActionForm(press=press, presses=several)
         done = make_action(store, person_id, asked.event(), catalogue)
     else:
         raise ParameterError("The form names no action of this page. Use one of its buttons.")
@@ -526,7 +527,7 @@ def _seconds_left(found: Participant, step: Step, own: StudyServices) -> int:
     return max(0, round(own.study.by_task[step.task].min_seconds - passed))
 
 
-def _item(catalogue: StudyCatalogue, text: str) -> ItemId:
+def _item(catalogue: Catalogue, text: str) -> ItemId:
     items = catalogue.model.items_
     found: ItemId = items[items.index_of(text)]
     return found

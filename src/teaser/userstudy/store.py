@@ -18,7 +18,7 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, text, update
 
 from teaser.app.state import Draft
-from teaser.app.store import Store, hash_of, person
+from teaser.app.store import Store, events, hash_of, person
 from teaser.app.store import study_answer as answers
 from teaser.app.store import study_frozen as frozen
 from teaser.app.store import study_log as log
@@ -157,7 +157,11 @@ class StudyStore:
             fewest = [i for i, n in enumerate(counts) if n == min(counts)]
             order = int(np.random.default_rng([self.study.seed, place]).choice(fewest))
             participant_id = secrets.token_urlsafe(32)
-            row = {"id": participant_id, "study": self.study.name, "mode": self.mode}
+            row: dict[str, Any] = {
+                "id": participant_id,
+                "study": self.study.name,
+                "mode": self.mode,
+            }
             row |= {"place": place, "recruit_hash": digest, "arm_order": order}
             row |= {"code_hash": hash_of(self.withdrawal_code(participant_id))}
             row |= {"language": language, "consent": self.study.consent.version, "step": 0}
@@ -263,6 +267,7 @@ class StudyStore:
 
         def read(connection: Connection) -> dict[str, list[dict[str, Any]]]:
             mine = select(participants.c.id).where(*self._own)
+            persons = select(sessions.c.person_id).where(sessions.c.participant_id.in_(mine))
             found = {
                 "participants": select(participants).where(*self._own).order_by("place"),
                 "sessions": select(sessions)
@@ -274,6 +279,9 @@ class StudyStore:
                 "answers": select(answers)
                 .where(answers.c.participant_id.in_(mine))
                 .order_by("participant_id", "step"),
+                "actions": select(events)
+                .where(events.c.person_id.in_(persons))
+                .order_by("person_id", "seq"),
             }
             return {
                 name: [dict(row) for row in connection.execute(query).mappings()]
@@ -299,7 +307,7 @@ class StudyStore:
             row.step,
             row.language,
             dict(row.state),
-            {arm: person_id for arm, person_id in found},
+            dict(tuple(row) for row in found),
             row.created_at,
             row.finished_at,
         )

@@ -1,6 +1,7 @@
 """All tables, and the key that signs the cookies of the site."""
 
 import secrets
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -92,7 +93,7 @@ def _make_study_tables(time: sa.DateTime, key: sa.String) -> None:
         sa.UniqueConstraint("study", "mode", "recruit_hash", name="one_recruit"),
         sa.UniqueConstraint("study", "mode", "place", name="one_place"),
     )
-    columns = {
+    columns: dict[str, list[sa.Column[Any]]] = {
         "study_session": [
             sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
             sa.Column("arm", sa.String(40), nullable=False),
