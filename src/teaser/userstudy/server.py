@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
@@ -487,7 +487,8 @@ def _choose(request: Request, found: Participant, step: Step, form: FormData) ->
         return Change(state={**now.state, "chosen": chosen}, log=log)
 
     own.people.act(found.id, decide)
-    return RedirectResponse(f"/?note={note}#notice" if note else "/#choices", 303)
+    place = f"card-{quote(str(new[0]))}" if len(new) == 1 else "choices"
+    return RedirectResponse(f"/?note={note}#notice" if note else f"/#{place}", 303)
 
 
 def _read_wishes(request: Request, found: Participant, step: Step, text: str) -> Event | None:
