@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.app.catalogue import Catalogue, PersonalModel
-from teaser.app.i18n.texts import Texts
+from teaser.app.i18n.texts import Texts, texts_in
 from teaser.app.models import ModelHolder
 from teaser.app.pages.cards import (
     CardView,
     ProfileView,
     ReasonRow,
+    TagRow,
     boost_row,
     describe_reasons,
     plain_card,
@@ -26,6 +27,7 @@ from teaser.app.pages.cards import (
 from teaser.app.state import Event, State
 from teaser.data.matrix import ItemId
 from teaser.explain import Reason, ViewedReason
+from teaser.profile import GENERAL, NOT_STATED
 from teaser.recommend import Recommendation
 from teaser.steer import Statement, statements
 from teaser.userstudy.plan import Arm, UserStudy
@@ -66,10 +68,11 @@ def open_catalogues(study: UserStudy) -> dict[str, StudyCatalogue]:
 
 def untranslated(study: UserStudy, catalogues: Mapping[str, Catalogue], texts: Texts) -> list[str]:
     """Return a sentence for each arm whose model has no names of tags in a language."""
-    said = []
+    said, english = [], texts_in("en")
     for name, catalogue in catalogues.items():
-        tags = [tag for tag in catalogue.model.tags_ if not tag.discovered and not tag.is_bare]
-        if tags and all(texts.tag(tag) == tag.value for tag in tags):
+        declared = (tag for tags in catalogue.features.values() for tag in tags)
+        tags = [tag for tag in declared if not tag.discovered and tag.value != NOT_STATED]
+        if tags and all(texts.tag(tag) == english.tag(tag) for tag in tags):
             said.append(
                 f"The model of the arm {name!r} has no names of tags in {texts.language!r}: people "
                 "who read the study in this language see them as they stand in the data."
@@ -103,10 +106,14 @@ class ShownList:
         return self.personal.rank(k=self.arm.length)
 
     @cached_property
+    def whole(self) -> list[Recommendation]:
+        """The items with all their reasons."""
+        return list(self.personal.entries(self.places))
+
+    @cached_property
     def entries(self) -> list[Recommendation]:
         """The items with the reasons that the arm shows."""
-        parts = self.arm.parts
-        return [_narrowed(entry, parts) for entry in self.personal.entries(self.places)]
+        return [_narrowed(entry, self.arm.parts) for entry in self.whole]
 
     @cached_property
     def statements(self) -> list[Statement]:
@@ -166,14 +173,13 @@ class ShownList:
         """Return the reasons of each item as rows with shares, where the arm shows reasons."""
         if not self.arm.parts or self.personal.is_new:
             return {}
-        has_site = "site" in self.arm.parts
         return {
             entry.item_id: [
                 row
                 for row in reason_rows(entry, self.personal, texts)
-                if row.kind != "boost" or has_site
+                if _part(row) in self.arm.parts
             ]
-            for entry in self.entries
+            for entry in self.whole
         }
 
     def profile(self, texts: Texts) -> ProfileView | None:
@@ -205,6 +211,13 @@ def _unlike(a: Any, b: Any, path: str = "list") -> list[tuple[str, Any, Any]]:
     if isinstance(a, float) and isinstance(b, float | int):
         return [] if math.isclose(a, b, **_CLOSE) else [(path, a, b)]
     return [] if a == b else [(path, a, b)]
+
+
+def _part(row: ReasonRow) -> str:
+    """Return the part of reasons that a row belongs to."""
+    if isinstance(row.row, TagRow):
+        return "general" if row.row.tag == GENERAL else "tags"
+    return "site" if row.kind == "boost" else "viewed"
 
 
 def _narrowed(entry: Recommendation, parts: tuple[str, ...]) -> Recommendation:

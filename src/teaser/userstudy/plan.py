@@ -406,10 +406,10 @@ def _hash(content: bytes) -> str:
 
 def _check(study: UserStudy) -> None:
     """Check what the types cannot say."""
-    _check_texts(study)
-    _check_names(study)
     for name in study.questions.sets:
         _known("[questions] sets", name, question_sets())
+    _check_names(study)
+    _check_texts(study)
     ids = [q.id for q in study.all_questions]
     twice = next((name for name in ids if ids.count(name) > 1), None)
     if twice is not None:

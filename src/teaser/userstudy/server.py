@@ -25,7 +25,9 @@ from teaser.app.http import (
     TOKEN,
     forget,
     holder_of,
+    new_token,
     read_cookies,
+    remember,
     services_of,
     uses_store,
     valid_text,
@@ -140,11 +142,18 @@ Form = Annotated[FormData, Depends(read_form)]
 def show(request: Request) -> Response:
     """Show the page where the person is; consent to somebody new."""
     own, recruiting = study_of(request), _recruiting(request.query_params)
-    found = own.people.find(_token_id(request), recruiting.get(RECRUITING[0], ""))
+    token_id, services, new = _token_id(request), services_of(request), ""
+    if token_id is None and recruiting:  # a person may come back in another browser
+        new = new_token(services.store.signing_key)
+        token_id = id_of(new)
+    found = own.people.find(token_id, recruiting.get(RECRUITING[0], ""))
     if found is None:
         return _first_page(request, recruiting)
     if recruiting:  # so that the id is not in the addresses of what follows
-        return RedirectResponse("/", 303)
+        response = RedirectResponse("/", 303)
+        if new:
+            remember(response, services.settings, TOKEN, new)
+        return response
     step = own.study.steps(found.order)[found.step]
     return _SHOW[step.kind](request, found, step)
 

@@ -137,7 +137,10 @@ class StudyStore:
         given = {name: value for name in RECRUITING if (value := (recruiting or {}).get(name))}
         recruit_id = given.get(RECRUITING[0], "")
         digest = self.recruit_hash(recruit_id) if recruit_id else None
-        now = self._clock()
+        participant_id, now = secrets.token_urlsafe(32), self._clock()
+        # Before the transaction: the key may have to be read, which takes a second connection.
+        code_hash = hash_of(self.withdrawal_code(participant_id))
+        hashed = {name: self.recruit_hash(value) for name, value in given.items()}
 
         def add(connection: Connection) -> str | None:
             self._lock(connection)
@@ -156,21 +159,23 @@ class StudyStore:
             place = (connection.execute(query).scalar_one() or 0) + 1
             fewest = [i for i, n in enumerate(counts) if n == min(counts)]
             order = int(np.random.default_rng([self.study.seed, place]).choice(fewest))
-            participant_id = secrets.token_urlsafe(32)
             row: dict[str, Any] = {
                 "id": participant_id,
                 "study": self.study.name,
                 "mode": self.mode,
             }
             row |= {"place": place, "recruit_hash": digest, "arm_order": order}
-            row |= {"code_hash": hash_of(self.withdrawal_code(participant_id))}
-            row |= {"language": language, "consent": self.study.consent.version, "step": 0}
+            row |= {
+                "code_hash": code_hash,
+                "language": language,
+                "consent": self.study.consent.version,
+                "step": 0,
+            }
             row |= {"version": 1, "created_at": now, "active_at": now, "hashes": self.hashes}
             row |= {"state": {"since": now.isoformat()}}
             connection.execute(insert(participants).values(row))
             self._take_token(connection, participant_id, token_id)
             self._add_arms(connection, participant_id, order, now)
-            hashed = {name: self.recruit_hash(value) for name, value in given.items()}
             first = {"consent": self.study.consent.version, "language": language, **hashed}
             _append(connection, participant_id, 1, now, 0, [("consent", first)])
             return participant_id

@@ -1,0 +1,151 @@
+"""The example study run whole with 200 simulated people, by its real pages, to its report."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from commands import refused, run, said
+from userstudy.conftest import MINIMUM
+
+from teaser.app.store import Store
+from teaser.userstudy.analyse import StudyAnalysis, analyse
+from teaser.userstudy.export import COLUMNS, StudyTables, read_tables
+from teaser.userstudy.plan import UserStudy
+from teaser.userstudy.replay import replay
+from teaser.userstudy.store import StudyStore
+
+PEOPLE = 200
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory, events: Path) -> Path:
+    """The example study, which 200 simulated people did; the effect is 0.5."""
+    folder = tmp_path_factory.mktemp("simulated")
+    path = folder / "study.toml"
+    said("study", "new", path)
+    assert MINIMUM in path.read_text()
+    (folder / "events").symlink_to(events)
+    told = said("study", "simulate", path, "--people", PEOPLE, "--effect", 0.5)
+    assert "200 simulated people came to the end. They are marked" in told
+    assert "With 60 people, a planned difference of 0.5 standard deviations is found with" in told
+    return path
+
+
+@pytest.fixture(scope="module")
+def people(path: Path) -> Iterator[StudyStore]:
+    store = Store(f"sqlite:///{path.with_suffix('.simulated.db')}")
+    yield StudyStore(store, UserStudy.read(path), "simulated")
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def tables(people: StudyStore) -> StudyTables:
+    return read_tables(people)
+
+
+@pytest.fixture(scope="module")
+def found(people: StudyStore, tables: StudyTables) -> StudyAnalysis:
+    return analyse(people.study, tables)
+
+
+def test_everybody_came_to_the_end_and_orders_are_balanced_within_one_person(
+    tables: StudyTables,
+) -> None:
+    assert len(tables.people) == PEOPLE
+    assert tables.people["is_finished"].all()
+    counts = tables.people["order"].value_counts()["count"]
+    assert len(counts) == 6
+    assert counts.max() - counts.min() <= 1  # type: ignore[operator]
+
+
+def test_every_shown_list_is_made_again_without_a_difference(path: Path) -> None:
+    told = said("study", "replay", path, "--mode", "simulated")
+    assert told.strip().endswith(" lists, 0 differences.")
+    assert int(told.split()[0].replace(",", "")) >= 3 * PEOPLE
+
+
+def test_a_list_that_was_not_shown_so_is_a_difference(people: StudyStore) -> None:
+    rows = people.rows()
+    row = next(row for row in rows["log"] if row["kind"] == "shown")
+    first, second = row["data"]["items"][:2]
+    row["data"]["items"][:2] = [second, first]
+    people.rows = lambda: rows  # type: ignore[method-assign]
+    try:
+        assert any("list.items[1].item" in each for each in replay(people).differences)
+    finally:
+        del people.rows  # type: ignore[method-assign]
+
+
+def test_the_planted_effect_is_found_in_the_primary_outcomes(found: StudyAnalysis) -> None:
+    planned = [o for o in found.outcomes if o.is_primary]
+    assert [o.name for o in planned] == ["control", "transparency"]
+    for outcome in planned:
+        assert outcome.alpha is not None
+        assert outcome.alpha > 0.8
+        assert len(outcome.contrasts) == 2
+        for contrast in outcome.contrasts:
+            assert contrast.n == PEOPLE
+            assert found.is_clear(contrast)
+            assert 0.25 < contrast.effect < 0.75
+            assert contrast.low < contrast.difference < contrast.high
+            assert contrast.mixed == pytest.approx(contrast.difference, abs=0.02)
+            assert contrast.mixed_p is not None
+            assert contrast.mixed_p < 0.001
+
+
+def test_what_was_not_planned_is_told_apart(found: StudyAnalysis) -> None:
+    others = [o for o in found.outcomes if not o.is_primary]
+    assert {o.name for o in others} == {
+        "satisfaction",
+        "seconds",
+        "looks",
+        "presses",
+        "chosen_rank",
+    }
+    assert all(c.p_corrected is None for o in others for c in o.contrasts)
+    assert not any(found.is_clear(c) for o in others for c in o.contrasts)
+
+
+def test_the_report_says_that_people_are_simulated_and_what_was_planned(
+    path: Path, tmp_path: Path
+) -> None:
+    page = said("study", "analyse", path, "--mode", "simulated", "--out", tmp_path / "report")
+    text = Path(page.strip()).read_text()
+    assert "<b>Simulated people.</b> Nobody took part" in text
+    planned, others = text.split("Not planned: all other outcomes")
+    assert "Planned: the primary outcomes" in planned
+    assert "control: reasons against list" in planned
+    assert "satisfaction" in others
+    assert "200 people agreed to take part, and 200 came to the end" in others
+    with (tmp_path / "report" / "outcomes.csv").open() as file:
+        assert {row["mode"] for row in csv.DictReader(file)} == {"simulated"}
+    assert len(list((tmp_path / "report" / "pictures").glob("*.svg"))) == 3
+
+
+def test_tables_are_exported_as_parquet_and_csv_with_a_codebook(
+    path: Path, tables: StudyTables, tmp_path: Path
+) -> None:
+    said("study", "export", path, "--mode", "simulated", "--out", tmp_path)
+    for name in COLUMNS:
+        frame = pl.read_parquet(tmp_path / f"{name}.parquet")
+        assert frame.equals(getattr(tables, name))
+        assert len(pl.read_csv(tmp_path / f"{name}.csv", infer_schema=False)) == len(frame)
+    assert set(pl.read_parquet(tmp_path / "people.parquet")["mode"]) == {"simulated"}
+    told = pl.read_csv(tmp_path / "codebook.csv")
+    assert {"question control_1", "arm list", "task month"} <= set(told["name"])
+    assert (tmp_path / "study.toml").read_text() == path.read_text()
+
+
+def test_simulated_people_are_not_among_real_ones(path: Path) -> None:
+    url = f"sqlite:///{path.with_suffix('.simulated.db')}"
+    told = refused("study", "analyse", path, "--database", url)
+    assert "Nobody took part in the study 'study' yet (real people)." in told
+
+
+def test_a_study_file_is_never_written_over(path: Path) -> None:
+    assert "is there already" in refused("study", "new", path)
+    assert "cannot be read" in refused("study", "serve", path.with_name("none.toml"))
+    assert run("study", "replay", path).exit_code == 2  # there is no such database
+    assert not path.with_suffix(".people.db").exists()
