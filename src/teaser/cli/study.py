@@ -77,9 +77,8 @@ def serve_study(
     with _opened(path, mode, database, make=True) as people:
         people.check_frozen()
     plan = UserStudy.read(path)
-    catalogues = open_catalogues(plan)
     for language in plan.languages[1:]:
-        print_lines(untranslated(plan, catalogues, texts_in(language)))
+        print_lines(untranslated(plan, open_catalogues(plan), texts_in(language)))
     settings = plan.site_settings(
         database_url=_url(path, mode, database),
         host=host,

@@ -212,8 +212,7 @@ class _SimulatedPerson:
             places = {arm.name: n for n, arm in enumerate(self.study.arms)}
             for n, step in enumerate(self.study.steps(found.order)):
                 if step.kind == "start":
-                    for _ in range(self.study.picks):
-                        self._post("/act", step=str(n), pick=self._some(self._get("/"), "pick", 1))
+                    self._pick(n)
                 elif step.kind == "task":
                     self._do_task(n, step.arm, step.task)
                 elif step.kind == "questions":
@@ -223,6 +222,14 @@ class _SimulatedPerson:
                     self._post("/next", step=str(n))
         finally:
             self.connection.close()
+
+    def _pick(self, n: int) -> None:
+        """Pick as many as are asked for, page by page."""
+        left = self.study.picks
+        while left > 0:
+            picks = self._some(self._get("/"), "pick", left)
+            self._post("/act", step=str(n), pick=picks)
+            left -= len(picks)
 
     def _do_task(self, n: int, arm: str, name: str) -> None:
         task = self.study.by_task[name]
