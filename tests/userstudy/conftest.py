@@ -18,6 +18,7 @@ from teaser import Teaser
 from teaser.data import demo
 from teaser.userstudy.plan import UserStudy, new_study
 from teaser.userstudy.server import StudyServices, create_study_app
+from teaser.userstudy.store import Mode
 
 MINIMUM = "min_seconds = 20"
 
@@ -57,7 +58,8 @@ class Browser(TestClient):
 
     @property
     def own(self) -> StudyServices:
-        found: StudyServices = self.app.state.study  # type: ignore[attr-defined]
+        app: Any = self.app
+        found: StudyServices = app.state.study
         return found
 
     @property
@@ -103,12 +105,12 @@ def open_study(tmp_path: Path) -> Iterator[Callable[..., Callable[[], Browser]]]
     """Serve a study, and return a function that opens a new browser on it."""
     with ExitStack() as stack:
 
-        def serve(path: Path, mode: str = "real", **given: Any) -> Callable[[], Browser]:
+        def serve(path: Path, mode: Mode = "real", **given: Any) -> Callable[[], Browser]:
             url = given.pop("database_url", f"sqlite:///{tmp_path / 'people.db'}")
             settings = UserStudy.read(path).site_settings(
                 database_url=url, hosts="testserver", rate=0, store_timeout=30.0, **given
             )
-            app = create_study_app(settings, path=path, mode=mode)  # type: ignore[arg-type]
+            app = create_study_app(settings, path=path, mode=mode)
             stack.callback(app.state.services.store.close)
 
             def come() -> Browser:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -38,9 +39,9 @@ def simulated(
 
 @pytest.mark.parametrize("design", ["within", "between"])
 def test_without_an_effect_at_most_5_percent_of_repetitions_are_significant(
-    study: UserStudy, design: str
+    study: UserStudy, design: Literal["within", "between"]
 ) -> None:
-    study = replace(study, design=design)  # type: ignore[arg-type]
+    study = replace(study, design=design)
     found = sum(simulated(study, 60, 0.0, seed).is_significant for seed in range(REPETITIONS))
     assert 0 < found <= 0.05 * REPETITIONS
 
