@@ -51,7 +51,7 @@ class Contrast:
     effect
         In standard deviations: of the paired differences (d_z), or pooled (Hedges' g).
     p
-        Of the t test.
+        Of the t test; 1 where all differences are the same, so that there is nothing to test by.
     p_corrected
         The same after Holm's correction; None if the outcome was not named as primary.
     mixed, mixed_p
@@ -256,8 +256,8 @@ def _paired(d: NDArray[np.float64], arm: str, other: str) -> Contrast:
     mean, sd = float(d.mean()), float(d.std(ddof=1))
     error = sd / math.sqrt(len(d))
     half = float(stats.t.ppf(0.5 + LEVEL / 2, len(d) - 1)) * error
-    if error == 0:  # all differences are the same
-        return Contrast(arm, other, len(d), mean, mean, mean, 0.0, 1.0 if mean == 0 else 0.0)
+    if error == 0:
+        return Contrast(arm, other, len(d), mean, mean, mean, 0.0, 1.0)
     p = float(2 * stats.t.sf(abs(mean / error), len(d) - 1))
     return Contrast(arm, other, len(d), mean, mean - half, mean + half, mean / sd, p)
 
@@ -267,7 +267,7 @@ def _welch(x: NDArray[np.float64], y: NDArray[np.float64], arm: str, other: str)
     parts = np.array([x.var(ddof=1) / len(x), y.var(ddof=1) / len(y)])
     error = math.sqrt(parts.sum())
     if error == 0:
-        return Contrast(arm, other, n, mean, mean, mean, 0.0, 1.0 if mean == 0 else 0.0)
+        return Contrast(arm, other, n, mean, mean, mean, 0.0, 1.0)
     free = parts.sum() ** 2 / (parts**2 / np.array([len(x) - 1, len(y) - 1])).sum()
     half = float(stats.t.ppf(0.5 + LEVEL / 2, free)) * error
     pooled = math.sqrt(((len(x) - 1) * x.var(ddof=1) + (len(y) - 1) * y.var(ddof=1)) / (n - 2))

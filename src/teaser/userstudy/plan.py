@@ -37,6 +37,7 @@ MEASURED = {
 }
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _MAX_LENGTH = 60
+_MAX_VERSION = 40
 
 
 class _Strict:
@@ -439,6 +440,8 @@ def _check(study: UserStudy) -> None:
 
 
 def _check_numbers(study: UserStudy) -> None:
+    if not 1 <= len(study.consent.version) <= _MAX_VERSION:
+        raise ParameterError(f"[consent] version must have 1 to {_MAX_VERSION} letters.")
     if study.people < 1:
         raise ParameterError(f"people must be at least 1, found {study.people}.")
     if not 0 <= study.picks <= 20:

@@ -31,7 +31,7 @@ Mode = Literal["real", "pilot", "simulated"]
 # The numbers by which a recruiting service knows a person; the first one tells people apart.
 RECRUITING = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 # The most rows of one person's log.
-MAX_ROWS = 10_000
+MAX_ROWS = 2_000
 _LOCK = 727_002
 
 
