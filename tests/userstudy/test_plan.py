@@ -60,7 +60,7 @@ def test_each_arm_is_in_each_place_and_follows_each_other_one_equally_often(n: i
         ('sets = ["control"', 'sets = ["joy"', "'joy', which is not known"),
         ('name = "Events"', 'nme = "Events"', "'nme', which is not known"),
         ('name = "Events"', "port = 1", "'port', which is not known"),
-        ("people = 60 ", "people = 0 ", "people must be at least 1"),
+        ("people = 60 ", "people = 0 ", "people must be from 1 to"),
         ("# ends = 2027-01-31", "ends = 'soon'", "ends must be a day as 2027-01-31, found 'soon'"),
         ("design = ", "desing = ", "no entry 'desing'"),
         ('design = "within"', 'design = "both"', "between, within, found 'both'"),

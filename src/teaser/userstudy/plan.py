@@ -3,7 +3,7 @@
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
 from functools import cached_property
@@ -36,8 +36,6 @@ MEASURED = {
     "chosen_rank": "mean place in the list of what was chosen",
 }
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
-_MAX_LENGTH = 60
-_MAX_VERSION = 40
 
 
 class _Strict:
@@ -407,88 +405,66 @@ def _hash(content: bytes) -> str:
 
 def _check(study: UserStudy) -> None:
     """Check what the types cannot say."""
-    for name in study.questions.sets:
-        _known("[questions] sets", name, question_sets())
-    _check_names(study)
-    _check_texts(study)
-    ids = [q.id for q in study.all_questions]
-    twice = next((name for name in ids if ids.count(name) > 1), None)
-    if twice is not None:
-        raise ParameterError(f"Two questions have the id {twice!r}. Give each its own.")
-    for question in study.all_questions:
-        _check_question(question)
-    for name in study.analysis.primary:
-        _known("[analysis] primary", name, study.measures)
-    if study.analysis.compare:
-        _known("[analysis] compare", study.analysis.compare, study.by_arm)
-    if not 0 < study.analysis.alpha < 1:
-        raise ParameterError("[analysis] alpha must be between 0 and 1.")
-    for arm in study.arms:
-        where = f"[arms.{arm.name}]"
-        for name in arm.settings:
-            _known(f"{where} settings", name, ARM_SETTINGS)
-        if not 1 <= arm.length <= _MAX_LENGTH:
-            raise ParameterError(f"{where} length must be 1 to {_MAX_LENGTH}, found {arm.length}.")
-        if not 0 <= arm.variety <= 1 or not 0 <= (arm.balance or 0) <= 1:
-            raise ParameterError(f"{where} variety and balance must be from 0 to 1.")
-    known = [name for name in Settings.model_fields if name not in _OWN_SETTINGS]
-    for name in study.settings:
-        _known("[settings]", name, known)
-    if study.finish.link and not study.finish.link.startswith("https://"):
-        raise ParameterError(f"[finish] link must begin with https://, found {study.finish.link}.")
-    _check_numbers(study)
-
-
-def _check_numbers(study: UserStudy) -> None:
-    if not 1 <= len(study.consent.version) <= _MAX_VERSION:
-        raise ParameterError(f"[consent] version must have 1 to {_MAX_VERSION} letters.")
-    if study.people < 1:
-        raise ParameterError(f"people must be at least 1, found {study.people}.")
-    if not 0 <= study.picks <= 20:
-        raise ParameterError(f"picks must be from 0 to 20, found {study.picks}.")
-    if study.abandon_after <= 0:
-        raise ParameterError("abandon_after must be above 0 minutes.")
-    try:
-        date.fromisoformat(study.ends or "2000-01-01")
-    except ValueError:
-        raise ParameterError(f"ends must be a day as 2027-01-31, found {study.ends!r}.") from None
-    for task in study.tasks:
-        shown = min(arm.length for arm in study.arms)
-        if not 0 <= task.choose <= shown:
-            raise ParameterError(
-                f"[tasks] {task.id}: choose must be from 0 to {shown}, the length of the shortest "
-                f"list, found {task.choose}."
-            )
-        if task.min_seconds < 0 or not 0 <= task.min_looks <= shown:
-            raise ParameterError(
-                f"[tasks] {task.id}: min_seconds cannot be below 0, and min_looks must be from 0 "
-                f"to {shown}."
-            )
-
-
-def _check_names(study: UserStudy) -> None:
     if not study.arms or not study.tasks:
         raise ParameterError("A study needs at least one [arms.NAME] and one [[tasks]].")
-    named = [("The arm", arm.name) for arm in study.arms]
-    named += [("The task", task.id) for task in study.tasks]
-    named += [("The question", q.id) for q in study.all_questions]
-    named += [("The study", study.name)]
-    for what, name in named:
-        if not _NAME.fullmatch(name):
-            raise ParameterError(
-                f"{what} {name!r} needs a name of 1 to 40 letters, digits, - and _, which begins "
-                "with a letter."
-            )
-    ids = [task.id for task in study.tasks]
-    if len(set(ids)) < len(ids):
-        raise ParameterError("Two tasks have the same id. Give each its own.")
-    if not study.languages:
-        raise ParameterError("languages is empty; give at least one.")
-    for code in study.languages:
+    _check_names("arm", [arm.name for arm in study.arms])
+    known = [name for name in Settings.model_fields if name not in _OWN_SETTINGS]
+    _known("[settings]", study.settings, known)
+    _known("[questions] sets", study.questions.sets, question_sets())
+    _known("[analysis] primary", study.analysis.primary, study.measures)
+    _known("[analysis] compare", [study.baseline], study.by_arm)
+    for arm in study.arms:
+        _known(f"[arms.{arm.name}] settings", arm.settings, ARM_SETTINGS)
+    _check_names("task", [task.id for task in study.tasks])
+    _check_names("question", [question.id for question in study.all_questions])
+    _check_names("study", [study.name])
+    for code in study.languages or ("",):
         if code not in LANGUAGES:
             raise ParameterError(
                 f"The site has no language {code!r}. Known: {', '.join(LANGUAGES)}."
             )
+    _check_texts(study)
+    for where, value, least, most in _ranges(study):
+        if not least <= value <= most:
+            raise ParameterError(f"{where} must be from {least:g} to {most:g}, found {value:g}.")
+    for question in study.all_questions:
+        _check_question(question)
+    try:
+        date.fromisoformat(study.ends or "2000-01-01")
+    except ValueError:
+        raise ParameterError(f"ends must be a day as 2027-01-31, found {study.ends!r}.") from None
+    if study.finish.link and not study.finish.link.startswith("https://"):
+        raise ParameterError(f"[finish] link must begin with https://, found {study.finish.link}.")
+
+
+def _ranges(study: UserStudy) -> Iterator[tuple[str, float, float, float]]:
+    """Yield the numbers of a study with the range that each has."""
+    yield "people", study.people, 1, 1_000_000
+    yield "picks", study.picks, 0, 20
+    yield "abandon_after", study.abandon_after, 1, 100_000
+    yield "[analysis] alpha", study.analysis.alpha, 0.0001, 0.5
+    yield "the letters of [consent] version", len(study.consent.version), 1, 40
+    for arm in study.arms:
+        yield f"[arms.{arm.name}] length", arm.length, 1, 60
+        yield f"[arms.{arm.name}] variety", arm.variety, 0, 1
+        yield f"[arms.{arm.name}] balance", arm.balance or 0, 0, 1
+    shortest = min(arm.length for arm in study.arms)  # what can be chosen is in every list
+    for task in study.tasks:
+        yield f"[tasks] {task.id} choose", task.choose, 0, shortest
+        yield f"[tasks] {task.id} min_looks", task.min_looks, 0, shortest
+        yield f"[tasks] {task.id} min_seconds", task.min_seconds, 0, 3_600
+
+
+def _check_names(what: str, names: list[str]) -> None:
+    """Check that names can be stored, and that each is there once."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ParameterError(
+                f"The {what} {name!r} needs a name of 1 to 40 letters, digits, - and _, which "
+                "begins with a letter."
+            )
+        if names.count(name) > 1:
+            raise ParameterError(f"Two {what}s have the id {name!r}. Give each its own.")
 
 
 def _check_texts(study: UserStudy) -> None:
@@ -537,11 +513,12 @@ def _check_question(question: Question) -> None:
         )
 
 
-def _known(where: str, name: str, known: Any) -> None:
-    """Raise `ParameterError` unless a name is known."""
-    names = list(known)
-    if name not in names:
-        raise ParameterError(
-            f"{where} names {name!r}, which is not known. Known: {', '.join(names)}."
-            f"{closest(name, names)}"
-        )
+def _known(where: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Raise `ParameterError` unless all names are known."""
+    allowed = list(known)
+    for name in names:
+        if name not in allowed:
+            raise ParameterError(
+                f"{where} names {name!r}, which is not known. Known: {', '.join(allowed)}."
+                f"{closest(name, allowed)}"
+            )
