@@ -110,6 +110,17 @@ def test_reversed_questions_count_from_the_other_end(study: UserStudy) -> None:
     assert cronbach_alpha(tables.answers, "attention") is None
 
 
+def test_effects_of_the_position_are_told(study: UserStudy) -> None:
+    tables = simulate_tables(study, 60, 0.0, np.random.default_rng(7))
+    tired = pl.col("scored") - 1.0 * (pl.col("position") == 3)
+    tables = replace(tables, answers=tables.answers.with_columns(scored=tired))
+    outcome = analyse(study, tables).outcomes[0]
+    told = [note for note in outcome.notes if "position" in note]
+    assert told == ["All effects of the position together, mixed model: p = 0.000."]
+    # The orders are balanced, so that the arms do not differ by it.
+    assert all(abs(c.difference) < 0.5 for c in outcome.contrasts)
+
+
 def test_few_people_give_a_report_and_no_error(study: UserStudy) -> None:
     for n in (1, 2, 3):
         found = simulated(study, n, 0.0, 0, mixed=True)

@@ -24,6 +24,8 @@ LEVEL = 0.95
 # The correlation of two answers of a person, of which the power of paired tests depends.
 _CORRELATION = 0.5
 _POWER = 0.8
+# A column of a model: the factor, its level, and which rows have it.
+_Column = tuple[str, Any, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -284,18 +286,18 @@ def _mixed_model(
     Where each person has one value there are no effects of people: the model is then linear.
     """
     sm = need_statsmodels()
-    arms = [arm.name for arm in study.arms if arm.name != study.baseline]
-    arms = [arm for arm in arms if arm in set(own["arm"])]
-    columns = [np.ones(len(own)), *((own["arm"] == arm).to_numpy() for arm in arms)]
-    for name in ("position", "order"):
-        levels = own[name].unique().sort().to_list()[1:]
-        columns += [(own[name] == level).to_numpy() for level in levels]
-    X = _independent(np.column_stack(columns).astype(float))
-    if len(own) <= X.shape[1] or X.shape[1] <= len(arms):
+    columns: list[_Column] = [("", "", np.ones(len(own)))]
+    levels = {"arm": [arm.name for arm in study.arms if arm.name != study.baseline]}
+    levels |= {name: own[name].unique().sort().to_list()[1:] for name in ("position", "order")}
+    for factor, own_levels in levels.items():
+        columns += [(factor, x, (own[factor] == x).to_numpy().astype(float)) for x in own_levels]
+    columns = _independent(columns)
+    if len(own) <= len(columns) or study.baseline not in own["arm"]:
         return {}, ["There are too few people for a mixed model."]
-    y, notes = own["value"].to_numpy(), []
+    X, y = np.column_stack([x for _, _, x in columns]), own["value"].to_numpy()
     if not np.ptp(y):
         return {}, ["All values are the same."]
+    notes = []
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -306,19 +308,30 @@ def _mixed_model(
                 fitted = sm.OLS(y, X).fit()
         if any("boundary" in str(w.message) or "singular" in str(w.message) for w in caught):
             notes.append("The variance of people is estimated as none, or nearly.")
+        for factor in ("position", "order"):
+            if places := [n for n, (name, _, _) in enumerate(columns) if name == factor]:
+                p = _joint_p(fitted, places)
+                notes.append(f"All effects of the {factor} together, mixed model: p = {p:.3f}.")
     except (np.linalg.LinAlgError, ValueError) as error:
         return {}, [f"The mixed model could not be fitted: {error}."]
-    pairs = zip(fitted.params[1:], fitted.pvalues[1:], strict=True)
-    return dict(zip(arms, ((float(b), float(p)) for b, p in pairs), strict=False)), notes
+    arms = {level: n for n, (factor, level, _) in enumerate(columns) if factor == "arm"}
+    return {x: (float(fitted.params[n]), float(fitted.pvalues[n])) for x, n in arms.items()}, notes
 
 
-def _independent(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def _joint_p(fitted: Any, places: list[int]) -> float:
+    """Return the p value of Wald's test that some effects are all 0."""
+    effects = fitted.params[places]
+    covariance = np.asarray(fitted.cov_params())[np.ix_(places, places)]
+    return float(stats.chi2.sf(effects @ np.linalg.solve(covariance, effects), len(places)))
+
+
+def _independent(columns: list[_Column]) -> list[_Column]:
     """Return the columns that are no sum of those before them."""
-    kept: list[int] = []
-    for place in range(X.shape[1]):
-        if np.linalg.matrix_rank(X[:, [*kept, place]]) > len(kept):
-            kept.append(place)
-    return X[:, kept]
+    kept: list[_Column] = []
+    for column in columns:
+        if np.linalg.matrix_rank(np.column_stack([x for _, _, x in (*kept, column)])) > len(kept):
+            kept.append(column)
+    return kept
 
 
 def _with_mixed(contrast: Contrast, fitted: dict[str, tuple[float, float]]) -> Contrast:
