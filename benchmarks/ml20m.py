@@ -1,7 +1,7 @@
 """Measure fits at the size of MovieLens 20M: ours, EASE by LAPACK and ALS, in one run.
 
-Ours is fitted twice: until its scores are settled, and to a residual of 1e-3. Each fit has a
-process of its own.
+Ours is fitted until its scores are settled, without and with content, and to a residual of 1e-3.
+Each fit has a process of its own.
 """
 
 import argparse
@@ -14,15 +14,23 @@ from others import SAID, als, ease
 from report import report
 
 from teaser import Teaser
+from teaser.extensions import Content
 from teaser.model.solve import Tolerance
 
-NAMES = {"settled": "TEASER, scores settled", "fit": "TEASER, residual 1e-3", **SAID}
+NAMES = {
+    "settled": "TEASER, scores settled",
+    "content": "the same with content",
+    "fit": "TEASER, residual 1e-3",
+    **SAID,
+}
 
 
-def fit(chosen: argparse.Namespace, tol: Tolerance) -> dict[str, Any]:
+def fit(
+    chosen: argparse.Namespace, tol: Tolerance, content: Content | None = None
+) -> dict[str, Any]:
     dataset = named(size_of(chosen))
     warm_up()
-    model = Teaser(tol=tol)
+    model = Teaser(tol=tol, content=content)
     expected = model.estimate(dataset)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -39,6 +47,7 @@ def main() -> None:
     chosen = parse(__doc__).parse_args()
     parts = {
         "settled": lambda chosen: fit(chosen, "settled"),
+        "content": lambda chosen: fit(chosen, "settled", Content(weight=1.0)),
         "fit": lambda chosen: fit(chosen, 1e-3),
         "ease": lambda chosen: ease(named(size_of(chosen)), 200.0),
         "als": lambda chosen: als(named(size_of(chosen))),

@@ -49,10 +49,6 @@ def scheduler(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
         yield stack.enter_context(process(*words, folder=folder))
 
 
-def name_of(name: str, source: Any) -> tuple[str, Any, int]:
-    return name, source, os.getpid()
-
-
 def refuse(name: str, source: Any) -> None:
     raise DataError(f"{name} is bad")
 

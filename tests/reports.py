@@ -1,11 +1,9 @@
 """Results of studies as tests of reports change them: plain JSON, read as a report reads it."""
 
 import json
-import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
 
-from teaser.evaluate.report.pictures import Picture
 from teaser.evaluate.report.tables import ReportedStudy
 from teaser.evaluate.study.data import DataSummary
 from teaser.evaluate.study.results import DialResults, DialSetting, StudyResults, parse_results
@@ -18,12 +16,6 @@ def reported(content: Mapping[str, Any]) -> ReportedStudy:
     found = parse_results(json.dumps(dict(content)))
     assert isinstance(found, StudyResults)
     return ReportedStudy(found)
-
-
-def texts_of(picture: Picture) -> list[str]:
-    """Return the texts of a picture."""
-    root = ET.fromstring(picture.svg)  # noqa: S314
-    return ["".join(e.itertext()).strip() for e in root.iter() if e.tag.endswith("text")]
 
 
 def a_setting(kind: str, value: float, share: float) -> DialSetting:

@@ -7,17 +7,11 @@ from io import StringIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
 from teaser.cli.output import VisibleConsole
-from teaser.console import (
-    VisibleFormatter,
-    visible,
-    visible_json,
-    visible_line,
-)
+from teaser.console import VisibleFormatter, visible, visible_json, visible_line
 
 HOSTILE = "\x1b]0;owned\x07 \x1b[2J\x9b31m\u202ecod.exe\u2066\x7f\x00"
 
@@ -62,25 +56,6 @@ def test_nothing_that_is_printed_has_control_characters() -> None:
     assert visible(text) == text
     assert text.count(r"\x1b[2J") == 6
     assert text.count(r"\u202e") >= 4
-
-
-def test_columns_stand_below_each_other() -> None:
-    table = Table.grid()
-    for name in ("plain", HOSTILE):
-        table.add_row(Text(name), "|")
-    places = {line.index("|") for line in printed(table).splitlines() if "|" in line}
-    assert len(places) == 1
-
-
-def test_styles_and_bars_of_a_terminal_stay() -> None:
-    assert printed(Text("x", style="bold"), terminal=True) == "\x1b[1mx\x1b[0m\n"
-    file = StringIO()
-    console = VisibleConsole(file=file, width=80, force_terminal=True)
-    with Progress(console=console, transient=True) as bar:
-        bar.add_task(HOSTILE, total=1)
-    assert "\x1b[?25l" in file.getvalue()
-    assert r"\x1b]0;owned" in file.getvalue()
-    assert "\x1b]0" not in file.getvalue()
 
 
 def test_log_lines_have_no_control_characters() -> None:

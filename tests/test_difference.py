@@ -9,11 +9,7 @@ from terminal import pretty
 
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.errors import ParameterError, UnknownNameError
-from teaser.explain import (
-    Difference,
-    DifferencePart,
-    Explanation,
-)
+from teaser.explain import Difference, DifferencePart, Explanation
 from teaser.extensions import Remainder
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.product import PartDifference, Product
@@ -116,42 +112,6 @@ def test_the_sentence_names_what_decides_for_the_higher_item() -> None:
     assert Difference("a", "b", 0.4, 0.4, ()).sentence() == "a and b have the same score."
 
 
-def test_equal_values_are_told_apart_by_their_features() -> None:
-    directed, wrote = part("Varda", 0.5, 0.1, "director"), part("Varda", 0.3, 0.1, "writer")
-    found = Difference("a", "b", 0.8, 0.2, (directed, wrote, part("Jazz", 0.1, 0.1)))
-    assert found.labels() == ["Varda (director)", "Varda (writer)", "Jazz"]
-    assert found.sentence() == (
-        "a stands 0.600 above b, because of Varda (director) (+0.400) and Varda (writer) (+0.200)."
-    )
-    assert "   +0.200  Varda (writer)" in pretty(found)
-    # What both have in the same measure is not told, and needs no other name.
-    same = part("Varda", 0.1, 0.1, "writer")
-    assert Difference("a", "b", 0.6, 0.2, (directed, same)).labels() == ["Varda", "Varda"]
-
-
-def test_a_difference_is_a_frame_of_one_row_a_part(with_views: Teaser) -> None:
-    found = with_views.compare("i3", "i4", ["i1", "i5"], boost={"i3": 0.1, "town=Ghent": 0.2})
-    frame = found.to_frame()
-    assert frame.columns == [
-        "part", "feature", "value", "item_id", "contribution", "other_contribution",
-        "difference", "share",
-    ]  # fmt: skip
-    assert frame.height == len(found.parts)
-    assert frame["difference"].sum() == pytest.approx(found.difference)
-    viewed = frame.filter(frame["part"] == "viewed")
-    assert set(viewed["item_id"]) <= {"i1", "i5"}
-    assert frame.filter((frame["part"] == "boost") & (frame["value"] == "i3")).height == 1
-
-
-def test_a_difference_is_written_as_lines(model: Teaser) -> None:
-    found = model.compare("i3", "i4", ["i1", "i5"])
-    lines = pretty(found).splitlines()
-    assert lines[0] == f"Event 3 ({found.score:.3f}) against Event 4 ({found.other_score:.3f})"
-    assert lines[-1] == f"{found.difference:+9.3f}  in all"
-    many = tuple(part(str(n), 1.0, 0.0) for n in range(15))
-    assert "   +3.000  3 further parts" in pretty(Difference("a", "b", 15.0, 0.0, many))
-
-
 def test_of_a_product_the_parts_cover_the_model_with_tags(dataset: Dataset) -> None:
     product = Product(Teaser(l2_weights=5.0, l2_encoder=5.0), EASE(l2=5.0)).fit(dataset)
     found = product.compare("i3", "i4", ["i1", "i5"])
@@ -166,16 +126,6 @@ def test_of_a_product_the_parts_cover_the_model_with_tags(dataset: Dataset) -> N
     assert found.note in pretty(found)
     cold = product.compare("i3", "i4", [])
     assert "whole score" in cold.note
-
-
-def test_an_item_without_tags_has_general_appeal_alone(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset).add_items({"bare": []})
-    found = model.compare("bare", "i4", ["i1", "i5"])
-    own = [part for part in found.parts if part.contribution]
-    assert {part.kind for part in own} <= {"general", "tag"}
-    # Values that it does not state count, as in its explanation.
-    assert {t for p in own for t in p.tags} <= {*model.explain("bare", ["i1"]).tags, GENERAL}
-    assert sum(part.difference for part in found.parts) == pytest.approx(found.difference)
 
 
 def test_bad_questions_are_refused(model: Teaser) -> None:

@@ -275,22 +275,6 @@ def test_every_command_is_taken_by_the_real_command_line() -> None:
             assert program in FOREIGN or "=" in program, f"not checked: {command}"
 
 
-def test_a_wrong_command_is_found() -> None:
-    with pytest.raises(AssertionError, match="no command 'fitt'"):
-        parse(["fitt", "DATA"])
-    for wrong in (["fit", "DATA", "--out", "M", "--l3", "1"], ["fit", "DATA"], ["info"]):
-        with pytest.raises(UsageError):
-            parse(wrong)
-    with pytest.raises(AssertionError, match="--ouut"):
-        mentions(["fit", "--ouut"])
-    with pytest.raises(AssertionError):
-        check_target(["coffee"])
-    with pytest.raises(AssertionError):
-        check_install(["install", ".[coffee]"])
-    with pytest.raises(SystemExit):
-        parse_script(["benchmarks/site.py", "--coffee"])
-
-
 def curl(client: Any, words: list[str]) -> Any:
     """Send the request of a curl command: its method, headers, body and parameters."""
     options: dict[str, list[str]] = {"-H": [], "-d": [], "--data-urlencode": [], "-X": []}

@@ -1,27 +1,28 @@
 """The promises to users: what is shown adds up, and a press does what it says."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from terminal import pretty
 
 from teaser import Steering, Tag, Teaser
 from teaser.explain import (
     AnyReason,
-    Explanation,
+    BoostReason,
     Reason,
-    Viewed,
     ViewedReason,
     find_contributions,
-    general_sentence,
+    join_values,
     main_reasons,
-    number_features,
-    sum_impacts,
+    short_reasons,
+    tell_reasons,
 )
-from teaser.profile import GENERAL, POPULARITY
+from teaser.profile import GENERAL
+from teaser.steps import MAX_VIEWED, Step, StepKind, arrange, fold_small
 
 TAGS = tuple(Tag("f", str(i)) for i in range(6))
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
@@ -139,28 +140,6 @@ def test_reasons_are_the_five_largest_shares_of_at_least_a_twentieth() -> None:
     assert len(main_reasons(every, min_share=0.0, n=10)) == 6
 
 
-def test_a_contribution_carries_the_weight_of_the_item() -> None:
-    parts = find_contributions(np.array([0.5]), np.array([0]), np.array([0.25]), TAGS)
-    (reason,) = parts.reasons()
-    assert isinstance(reason, Reason)
-    assert reason.contribution == 0.125
-    assert reason.affinity == 0.5
-
-
-def test_an_item_without_tags_has_no_reasons() -> None:
-    parts = find_contributions(np.ones(6), np.array([], int), np.array([]), TAGS)
-    assert parts.reasons() == ()
-    assert (parts.by_tag(), parts.by_item(), parts.total) == ({}, {}, 0.0)
-
-
-def test_impacts_weigh_affinities_by_how_many_items_carry_the_tag() -> None:
-    tags = (Tag("a", "1"), Tag("a", "2"), Tag("b", "1"))
-    features = number_features(tags)
-    found = sum_impacts(np.array([0.5, -0.5, 1.0]), np.array([2.0, 4.0, 1.0]), *features)
-    assert found == {"a": pytest.approx(0.75), "b": pytest.approx(0.25)}
-    assert sum_impacts(np.zeros(3), np.ones(3), *features) == {"a": 0.0, "b": 0.0}
-
-
 def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
     history = ["i1", "i3"]
     with_them = model.recommend(history, k=40)
@@ -168,74 +147,6 @@ def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
     without = model.recommend(history, k=40, negative_reasons=False)
     assert all(reason.share > 0 for r in without for reason in r.reasons)
     assert [r.item_id for r in with_them] == [r.item_id for r in without]
-
-
-def test_impacts_are_shares_of_the_features() -> None:
-    rng = np.random.default_rng(0)
-    tags = [Tag(f"f{j % 4}", str(j)) for j in rng.permutation(23).tolist()]
-    values, mass = rng.normal(size=23), rng.random(23)
-    features, numbers = number_features(tags)
-    assert [features[n] for n in numbers] == [tag.feature for tag in tags]
-    found = sum_impacts(values, mass, features, numbers)
-    parts = np.abs(values) * mass
-    for feature in features:
-        own = [part for tag, part in zip(tags, parts, strict=True) if tag.feature == feature]
-        assert found[feature] == pytest.approx(sum(own) / parts.sum())
-
-
-def test_both_kinds_of_reasons_compete_by_share() -> None:
-    tags = (Tag("a", "x"), Tag("a", "y"))
-    viewed = Viewed(np.array([0.3, 0.0, -0.5]), lambda n: (f"i{n}", [None, "B", "C"][n]))
-    parts = find_contributions(
-        np.array([0.4, 0.2]), np.array([0, 1]), np.array([1.0, 0.5]), tags, scale=0.5, viewed=viewed
-    )
-    found = parts.reasons()
-    # 0.2 and 0.05 of tags, 0.3 and -0.5 of items; what adds nothing is left out.
-    assert [type(r) for r in found] == [ViewedReason, ViewedReason, Reason, Reason]
-    assert [r.contribution for r in found] == pytest.approx([-0.5, 0.3, 0.2, 0.05])
-    assert [r.share for r in found] == pytest.approx(
-        [part / 1.05 for part in (-0.5, 0.3, 0.2, 0.05)]
-    )
-    assert [r.affinity for r in found if isinstance(r, Reason)] == [0.4, 0.2]
-    assert [r.title for r in found if isinstance(r, ViewedReason)] == ["C", None]
-    assert [r.sentence() for r in found[:2]] == [
-        "-48 % because you viewed C",
-        "29 % because you viewed i0",
-    ]
-    assert parts.reasons(min_share=0.05) == found[:3]
-    assert main_reasons(found, negative=False) == found[1:3]
-    assert parts.by_item() == {"i2": -0.5, "i0": 0.3}
-    assert parts.by_tag() == pytest.approx({tags[0]: 0.2, tags[1]: 0.05})
-
-
-def test_the_share_of_tags_is_of_all_parts() -> None:
-    tag = Tag("a", "x")
-    said = Explanation("i", 0.1, 0.5, {tag: -0.3}, (), viewed={"j": 0.5, "k": -0.1})
-    assert said.tag_share == pytest.approx(0.3 / 0.9)
-    parts = {tag: -0.3, POPULARITY: 0.2}
-    apart = Explanation("i", 0.1, 0.5, parts, (), viewed={"j": 0.5}, general=-1.0)
-    assert apart.tag_share == pytest.approx(0.3 / 2.0)
-    assert apart.general_share == pytest.approx(-0.5)
-    assert apart.contributions == {**parts, GENERAL: -1.0}
-    assert said.contributions == {tag: -0.3}
-    assert Explanation("i", 0.0, 0.0, {tag: 0.0}, ()).tag_share == 1.0
-
-
-def test_general_appeal_is_told_apart_and_counts_in_the_shares() -> None:
-    tags = (*TAGS[:2], GENERAL)
-    a, w = np.array([0.4, -0.2, 0.5]), np.array([1.0, 1.0, 0.8])
-    parts = find_contributions(a, np.arange(3), w, tags, scale=0.5, general=2)
-    assert parts.general == pytest.approx(0.2)
-    assert parts.general_share == pytest.approx(0.4)
-    assert parts.by_tag() == pytest.approx({TAGS[0]: 0.2, TAGS[1]: -0.1})
-    assert [r.share for r in parts.reasons()] == pytest.approx([0.4, -0.2])
-    moved = find_contributions(a, np.arange(3), w, tags, scale=0.5, general=2, offset=-1.2)
-    assert moved.general == pytest.approx(-1.0)
-    said = Explanation("i", 0.3, 1.0, parts.by_tag(), parts.reasons(), general=parts.general)
-    assert said.sentences()[0] == "general appeal adds 40 %"
-    assert len(said.sentences()) == 3
-    assert general_sentence(-0.062) == "general appeal takes 6 %"
-    assert general_sentence(0.001) == "general appeal adds under 1 %"
 
 
 def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
@@ -259,14 +170,6 @@ def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
     assert top.affinity * top.weight == pytest.approx(top.contribution) == pytest.approx(1.2)
 
 
-def test_a_reason_that_adds_nothing_is_not_said() -> None:
-    tags = (Tag("a", "x"), Tag("a", "y"))
-    parts = find_contributions(np.array([0.4, 0.0]), np.array([0, 1]), np.ones(2), tags)
-    found = Explanation("i", 0.4, 1.0, parts.by_tag(), parts.reasons())
-    assert len(found.reasons) == 2
-    assert found.sentences() == ["100 % because of your affinity of 0.4 with x"]
-
-
 @given(HISTORIES, PRESSES, st.integers(0, 39))
 @settings(max_examples=20)
 def test_a_frame_of_an_explanation_sums_to_the_score(
@@ -280,30 +183,6 @@ def test_a_frame_of_an_explanation_sums_to_the_score(
     assert frame["share"].abs().sum() == pytest.approx(1.0)
     sizes = frame.filter(frame["part"] == "tags")["contribution"].abs()
     assert sizes.is_sorted(descending=True)
-
-
-def test_an_explanation_reads_as_lines_that_add_up(model: Teaser) -> None:
-    found = model.explain("i5", ["i0", "i1"])
-    first, *lines = pretty(found).splitlines()
-    assert first.startswith(f"Why {found.title}: score {found.score:.3f}, ")
-    assert any(line.endswith("  general appeal") for line in lines)
-    added = sum(float(line.split()[0]) for line in lines)
-    assert added == pytest.approx(found.score, abs=0.001 * len(lines))
-    assert not any("Tag(" in line for line in lines)
-
-
-def test_many_reasons_are_told_together() -> None:
-    reasons = tuple(ViewedReason(i, 0.1, 0.05, f"item {i}") for i in range(20))
-    found = Explanation(1, 2.0, 0.5, {}, reasons, viewed=dict.fromkeys(range(20), 0.1))
-    lines = pretty(found).splitlines()
-    assert lines[0] == "Why 1: score 2.000, 50% match"
-    assert len(lines) == 14
-    assert lines[-1] == "   +0.800  8 further reasons"
-
-
-def test_what_no_boost_adds_is_a_number_with_a_point(model: Teaser) -> None:
-    for found in (model.explain("i6", ["i2"]), model.recommend(["i2"], k=1)[0]):
-        assert isinstance(found.boost, float)
 
 
 def test_a_card_names_what_agrees_with_leaning_and_at_least_one_reason() -> None:
@@ -320,3 +199,84 @@ def test_a_card_names_what_agrees_with_leaning_and_at_least_one_reason() -> None
     assert main_reasons(reasons, leanings={**leanings, tags[2]: 0.0}) == (reasons[1],)
     both = Reason(tags[0], 0.5, 0.5, 0.5, tags=(tags[0], tags[1]))
     assert main_reasons([both], leanings=leanings) == ()
+
+
+def test_equal_values_are_told_apart_by_their_features() -> None:
+    directed, wrote = Tag("director", "Varda"), Tag("screenWriter", "Varda")
+    film = Tag("type", "film")
+    assert join_values([directed, film, wrote]) == "Varda (director and screen writer) and film"
+    reasons: list[AnyReason] = [
+        Reason(directed, 0.2, 0.2, 0.5),
+        ViewedReason("i", 0.1, 0.1, "A"),
+        Reason(wrote, 0.1, 0.1, 0.4),
+        Reason(film, 0.1, 0.1, 0.4),
+    ]
+    assert short_reasons(reasons) == [
+        "Varda (director)",
+        "viewed A",
+        "Varda (screen writer)",
+        "film",
+    ]
+    assert tell_reasons(reasons) == [
+        "20 % because of your affinity of 0.5 with Varda (director)",
+        "10 % because you viewed A",
+        "10 % because of your affinity of 0.4 with Varda (screen writer)",
+        "10 % because of your affinity of 0.4 with film",
+    ]
+    # Alone, a value needs no feature.
+    assert tell_reasons(reasons[:1]) == [reasons[0].sentence()]
+
+
+def test_boosts_are_always_among_the_main_reasons() -> None:
+    tags: list[Any] = [Reason(Tag("a", str(n)), 1.0, 0.5 - n / 50, 1.0) for n in range(7)]
+    small = BoostReason("promoted", 0.001, 0.001)
+    against = BoostReason("old", -0.001, -0.001)
+    every = [*tags, small, against]
+    assert main_reasons(every) == (*tags[:3], small, against)
+    assert main_reasons(every, negative=False) == (*tags[:4], small)
+    assert main_reasons([*tags, small], n=1) == (small,)
+    many = [BoostReason(n, 0.1, 0.01) for n in range(7)]
+    assert main_reasons([*tags, *many]) == tuple(many)
+    assert main_reasons(tags) == tuple(tags[:5])
+
+
+KINDS: st.SearchStrategy[StepKind] = st.sampled_from(
+    ["general", "tag", "viewed", "disliked", "boost"]
+)
+
+
+@given(
+    st.lists(st.tuples(KINDS, st.floats(-10, 10, allow_subnormal=False)), max_size=40),
+    st.floats(-5, 5),
+)
+def test_steps_lead_from_the_start_to_the_sum(
+    parts: list[tuple[StepKind, float]], start: float
+) -> None:
+    steps = arrange([Step(kind, "a", "", adds) for kind, adds in parts], start=start)
+    total = start + sum(adds for _, adds in parts)
+    for shown in (steps, fold_small(steps)):
+        if shown:
+            assert shown[0].start == start
+            assert shown[-1].end == pytest.approx(total, abs=1e-9)
+        for before, after in pairwise(shown):
+            assert before.end == pytest.approx(after.start, abs=1e-9)
+        assert sum(step.n for step in shown) == len(parts)
+        assert sum(step.kind in ("viewed", "disliked") for step in shown) <= MAX_VIEWED + 1
+
+
+def test_general_appeal_is_first_and_small_steps_are_last() -> None:
+    parts = [Step("tag", "small", "f", 0.01), Step("tag", "large", "f", 5.0)]
+    parts += [Step("boost", "promoted", "boost", 0.001), Step("general", "appeal", "", 0.001)]
+    steps = arrange([*parts, Step("tag", "tiny", "f", -0.02)])
+    assert [s.label for s in steps] == ["appeal", "large", "promoted", "small", "tiny"]
+    assert [s.label for s in fold_small(steps)][-1] == "2 more"
+    assert fold_small(steps, least=3) == steps
+
+
+def test_a_score_and_a_difference_are_their_steps(model: Teaser) -> None:
+    said = model.explain("i4", ["i1", "i5"], {"town=Ghent": 1})
+    assert said.steps()[0].kind == "general"
+    assert said.steps()[-1].end == pytest.approx(said.score, abs=1e-12)
+    found = model.compare("i4", "i7", ["i1", "i5"], {"town=Ghent": 1})
+    assert found.steps()[0].start == pytest.approx(found.other_score)
+    assert found.steps()[-1].end == pytest.approx(found.score, abs=1e-12)

@@ -2,15 +2,19 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import teaser
 from teaser import Dataset, Steering, Tag, Teaser
+from teaser.data import demo
 from teaser.extensions import Content, DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder
+from teaser.leaning import find_spread
 from teaser.profile import GENERAL, POPULARITY
 
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
@@ -117,3 +121,31 @@ def test_new_items_count_among_the_items_of_their_tags(dataset: Dataset) -> None
     profile = model.profile(["i1", "i2"])
     wanted = plain_leanings(model, profile)
     assert_allclose(list(profile.leanings.values()), list(wanted.values()), atol=1e-12)
+
+
+def test_the_certainty_is_how_well_short_profiles_agree_with_long_ones() -> None:
+    dataset = demo.dataset(n_events=400, n_users=1500)
+    model = Teaser(tol=1e-2).fit(dataset)
+    sure = [model.profile(list(dataset.items)[:h]).certainty for h in range(9)]
+    assert sure[0] == 0
+    assert sure == sorted(sure)
+    assert sure[-1] < 1
+    # Measured again, on histories of which three items are known.
+    rows = dataset.X[np.flatnonzero(np.diff(dataset.X.indptr) >= 20)]
+    assert rows.shape[0] >= 50
+    short = np.zeros(rows.shape)
+    rng = np.random.default_rng(1)
+    for user in range(rows.shape[0]):
+        own = rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
+        short[user, rng.choice(own, 3, replace=False)] = 1
+    part, whole = model.leaning_batch(sp.csr_array(short)), model.leaning_batch(rows)
+    size = np.linalg.norm(part, axis=1) * np.linalg.norm(whole, axis=1)
+    cosine = float(((part * whole).sum(axis=1) / size).mean())
+    assert sure[3] == pytest.approx(cosine, abs=0.12)
+
+
+def test_a_spread_is_found_again_from_the_cosines_it_makes() -> None:
+    k, n = 7.0, np.array([20, 50, 90])
+    shorts = [(h, n, np.sqrt((1 + k / n) / (1 + k / h))) for h in (2, 5, 8)]
+    assert find_spread(shorts) == pytest.approx(k, rel=1e-3)
+    assert find_spread([]) is None

@@ -62,23 +62,3 @@ def test_what_is_kept_of_a_notebook_can_be_published(path: Path) -> None:
     assert sorted(kept.metadata) == ["kernelspec", "language_info"]
     counts = [cell.execution_count for cell in code_cells(kept)]
     assert counts == list(range(1, len(counts) + 1))  # from top to bottom, once
-
-
-def test_the_notebooks_show_what_they_are_about() -> None:
-    htmls = {
-        path.stem: "".join(str(o.data.get("text/html", "")) for o in outputs(read) if "data" in o)
-        for path, read in ((p, read_notebook(p)) for p in NOTEBOOKS)
-    }
-    assert set(htmls) == {"own_data", "steer_and_explain", "honest_experiment"}
-    for words in ("Dataset", "held-out users", "recommended items", "Parts of the"):
-        assert words in htmls["own_data"]
-    for words in ("Profile", "Steps that add up to the score", "(boost)", "(viewed)"):
-        assert words in htmls["steer_and_explain"]
-    for words in ("TEASER with neighbours − EASE", "95 % interval", "coverage@20"):
-        assert words in htmls["honest_experiment"]
-
-
-def test_the_notebooks_are_linked_from_the_documentation() -> None:
-    page = (ROOT / "docs" / "users" / "lists.md").read_text(encoding="utf-8")
-    for path in NOTEBOOKS:
-        assert f"examples/{path.name}" in page

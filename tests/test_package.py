@@ -127,14 +127,6 @@ def test_every_extra_is_satisfied_where_the_tests_run() -> None:
             assert requirement.specifier.contains(version(requirement.name)), requirement
 
 
-def test_every_dependency_has_its_reason() -> None:
-    text = (ROOT / "pyproject.toml").read_text()
-    extras = PROJECT["optional-dependencies"].values()
-    for requirement in chain(PROJECT["dependencies"], *extras):
-        line = next(line for line in text.splitlines() if f'"{requirement}"' in line)
-        assert re.search(r"#\s*\w", line), requirement
-
-
 @pytest.mark.parametrize("name", ["constraints.txt", "constraints-bridges.txt"])
 def test_constraints_are_names_and_versions_only(name: str) -> None:
     lines = (ROOT / name).read_text().split()

@@ -1,9 +1,6 @@
 """Parameters of models: shown, set, copied, sent and read from tables."""
 
-import copy
-import json
 import pickle
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -19,7 +16,6 @@ from teaser import Category, Dataset, Teaser
 from teaser.baselines import EASE, Popularity, Product
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Weights
-from teaser.model.base import plain_parameters
 from teaser.testing import RULES, example_dataset, example_tables
 
 
@@ -71,11 +67,6 @@ def test_options_can_be_pasted_too(options: Any) -> None:
     assert repr(type(options)()) == f"{type(options).__name__}()"
 
 
-def test_numbers_that_have_no_literal_can_be_pasted() -> None:
-    assert repr(Teaser(l2_weights=float("inf"))) == "Teaser(l2_weights=float('inf'))"
-    assert pasted(Teaser(l2_weights=float("inf"))).l2_weights == float("inf")
-
-
 def test_parameters_of_parts_have_long_names() -> None:
     model = Teaser(remainder=Remainder(l2=7.0), weights=Weights())
     found = model.get_params()
@@ -89,13 +80,6 @@ def test_parameters_of_parts_have_long_names() -> None:
     assert deep["other__l2"] == 3.0
 
 
-def test_every_long_name_can_be_set() -> None:
-    model = Product(Teaser(remainder=Remainder(l2=7.0)), EASE())
-    same = Product(Teaser(remainder=Remainder()), EASE())
-    deep = {name: value for name, value in model.get_params().items() if "__" in name}
-    assert repr(same.set_params(**deep)) == repr(model)
-
-
 def test_an_options_object_is_replaced_not_changed() -> None:
     shared = Remainder(l2=7.0)
     one, other = Teaser(remainder=shared), Teaser(remainder=shared)
@@ -103,11 +87,6 @@ def test_an_options_object_is_replaced_not_changed() -> None:
     assert one.remainder == Remainder(l2=9.0)
     assert one.l2_weights == 4.0
     assert other.remainder == shared == Remainder(l2=7.0)
-
-
-def test_a_part_and_its_parameter_can_be_set_together() -> None:
-    model = Teaser().set_params(remainder__neighbours=5, remainder=Remainder(l2=2.0))
-    assert model.remainder == Remainder(l2=2.0, neighbours=5)
 
 
 @pytest.mark.parametrize(
@@ -133,12 +112,6 @@ def test_what_cannot_be_set_is_named_and_nothing_changes(wrong: dict[str, Any], 
     assert repr(product) == "Product(tagged=Teaser(weights=Weights()), other=EASE())"
 
 
-def test_bad_values_are_refused_by_the_next_fit() -> None:
-    model = Teaser().set_params(l2_weights=-1)
-    with pytest.raises(ParameterError, match="l2_weights"):
-        model.fit(example_dataset())
-
-
 def test_scikit_learn_clones_a_model() -> None:
     model = Teaser(l2_weights=5.0, l2_encoder=5.0, weights=Weights()).fit(example_dataset())
     other = sklearn.base.clone(model)
@@ -162,15 +135,6 @@ def test_a_clone_does_not_share_its_generator() -> None:
     assert (model.rng.integers(2**31, size=3) == drawn).all()
 
 
-def test_a_clone_shares_a_gram_that_was_given() -> None:
-    gram = np.eye(3)
-    assert EASE(gram=gram).clone().gram is gram
-
-
-def _list_of(model: Teaser, history: list[str]) -> list[str]:
-    return [str(r.item_id) for r in model.recommend(history, k=5)]
-
-
 def test_models_can_be_sent_to_other_processes() -> None:
     model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(example_dataset())
     with ProcessPoolExecutor(1, get_context("spawn")) as others:
@@ -187,17 +151,6 @@ def test_a_pickle_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.undo()
     with pytest.raises(ArtifactError, match=r"written by version 0.0.1 .* save\(folder\)"):
         pickle.loads(old)
-
-
-def test_a_copy_is_independent() -> None:
-    model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(example_dataset())
-    before = _list_of(model, ["i1"])
-    other = copy.deepcopy(model)
-    other.encoder_[:] = 0
-    other.set_params(l2_weights=1.0)
-    assert _list_of(model, ["i1"]) == before
-    assert model.l2_weights == 5.0
-    assert "_teaser_version" not in vars(other)
 
 
 def test_a_second_fit_forgets_added_items_user_features_and_the_recipe() -> None:
@@ -240,18 +193,6 @@ def test_a_generator_goes_on_and_a_seed_begins_again() -> None:
     assert generator.bit_generator.state != before
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda data: pickle.loads(pickle.dumps(data))])
-def test_a_copied_data_set_cannot_be_changed_either(copied: Callable[[Dataset], Dataset]) -> None:
-    data = example_dataset()
-    assert data.item_counts.sum() == data.X.nnz
-    other = copied(data)
-    assert (other.X != data.X).nnz == 0
-    assert (other.users, other.items, other.tags) == (data.users, data.items, data.tags)
-    assert_array_equal(other.item_counts, data.item_counts)
-    for array in (other.X.data, other.S.data, other.item_counts):
-        assert not array.flags.writeable
-
-
 def test_tables_dotted_names_and_objects_mean_the_same() -> None:
     wanted = {"remainder": Remainder(l2=5.0, share=0.9), "tol": 1e-3}
     for given in (
@@ -265,37 +206,6 @@ def test_tables_dotted_names_and_objects_mean_the_same() -> None:
         "decoder": LearnedDecoder(),
         "sparse": None,
     }
-
-
-def test_a_model_is_made_again_of_its_plain_parameters() -> None:
-    model = Teaser(
-        l2_weights=7.0, decoder=LearnedDecoder(l2=3.0), sparse=SparseEncoder(), weights=Weights()
-    )
-    plain = plain_parameters(model.parameters())
-    assert plain["decoder"] == {"l2": 3.0, "rounds": 3}
-    assert plain["remainder"] is None
-    assert Teaser.from_parameters(plain).parameters() == model.parameters()
-
-
-def test_lists_of_json_and_toml_are_tuples() -> None:
-    wanted = DiscoveredTags(grains=(50, 7.5))
-    for given in ({"discovered": {"grains": [50, 7.5]}}, {"discovered.grains": [50, 7.5]}):
-        assert Teaser.read_parameters(given) == {"discovered": wanted}
-    plain = json.loads(json.dumps(plain_parameters(Teaser(discovered=wanted).parameters())))
-    assert plain["discovered"]["grains"] == [50, 7.5]
-    assert Teaser.from_parameters(plain).discovered == wanted
-
-
-def test_unknown_names_are_refused_with_the_known_ones() -> None:
-    for given, said in (
-        ({"remainder.l3": 5.0}, r"remainder has no option 'l3'.*l2, neighbours, rounds, share"),
-        ({"decoder": {"round": 5}}, r"'round'.*Closest: rounds"),
-        ({"l2_wieghts": 5.0}, r"Teaser has no parameter 'l2_wieghts'.*l2_weights"),
-        ({"remainder": Remainder(), "remainder.l2": 5.0}, r"remainder\.l2"),
-        ({"remainder": 5.0, "remainder.l2": 5.0}, r"remainder\.l2"),
-    ):
-        with pytest.raises(ParameterError, match=said):
-            Teaser.from_parameters(given)
 
 
 def test_zero_stands_for_none_where_none_cannot_be_written() -> None:

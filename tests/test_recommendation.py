@@ -1,118 +1,44 @@
-"""Lists of recommendations and their frames."""
+"""Lists of recommendations as frames."""
+
+import sys
 
 import pytest
 
-from teaser import Tag
-from teaser.errors import ParameterError
-from teaser.explain import BoostReason, Reason, ViewedReason
-from teaser.recommend import (
-    Recommendation,
-    RecommendationBatch,
-    Recommendations,
-    reason_fields,
-)
+from teaser import Teaser
+from teaser.errors import MissingPackageError, ParameterError
 
-GHENT, FREE = Tag("town", "Ghent"), Tag("labels", "free")
-FIRST = Recommendation(
-    "a",
-    0.9,
-    1.0,
-    (
-        Reason(GHENT, 0.5, 0.5, 0.5, 1.0, (GHENT, FREE)),
-        ViewedReason("b", 0.2, 0.2, "Bee"),
-        BoostReason(Tag("promoted", "yes"), 0.1, 0.1),
-    ),
-    "An A",
-    0.1,
-    0.1,
-    0.1,
-)
-SECOND = Recommendation("c", 0.4, 0.4, ())
+BOOST = {"i3": 9.0, "town=Ghent": 0.2}
 
 
-def test_a_list_is_a_frame_of_one_row_an_item() -> None:
-    frame = Recommendations([FIRST, SECOND]).to_frame()
-    assert frame.drop("reasons").rows(named=True) == [
-        {
-            "rank": 1,
-            "item_id": "a",
-            "title": "An A",
-            "score": 0.9,
-            "match": 1.0,
-            "general": 0.1,
-            "boost": 0.1,
-            "other": 0.0,
-        },
-        {
-            "rank": 2,
-            "item_id": "c",
-            "title": None,
-            "score": 0.4,
-            "match": 0.4,
-            "general": 0.0,
-            "boost": 0.0,
-            "other": 0.0,
-        },
+def test_a_list_is_a_frame_of_one_row_an_item(remainder_model: Teaser) -> None:
+    listed = remainder_model.recommend(["i1", "i5"], k=6, boost=BOOST)
+    frame = listed.to_frame()
+    assert frame["rank"].to_list() == [1, 2, 3, 4, 5, 6]
+    for name in ("item_id", "title", "score", "match", "general", "boost", "other"):
+        assert frame[name].to_list() == [getattr(entry, name) for entry in listed]
+    for row, entry in zip(frame["reasons"].to_list(), listed, strict=True):
+        assert [reason["share"] for reason in row] == [reason.share for reason in entry.reasons]
+    kinds = {reason["kind"] for row in frame["reasons"].to_list() for reason in row}
+    assert kinds == {"tag", "viewed", "boost"}
+    assert listed.to_pandas()["item_id"].to_list() == frame["item_id"].to_list()
+    assert listed[2:].to_frame()["item_id"].to_list() == frame["item_id"].to_list()[2:]
+    assert listed[:0].to_frame().schema == frame.schema
+
+
+def test_several_lists_are_one_frame_with_their_users(model: Teaser) -> None:
+    batch = model.recommend_batch([["i1"], [], ["i2"]], k=2)
+    assert batch.to_frame().select("user", "rank").rows() == [
+        (u, r) for u in range(3) for r in (1, 2)
     ]
-    assert frame["reasons"].to_list() == [[reason_fields(r) for r in FIRST.reasons], []]
-
-
-def test_reasons_are_structs_of_their_kind() -> None:
-    tag, viewed, boost = (reason_fields(reason) for reason in FIRST.reasons)
-    assert tag == {
-        "kind": "tag",
-        "feature": "town",
-        "value": "Ghent / free",
-        "item_id": None,
-        "contribution": 0.5,
-        "share": 0.5,
-    }
-    assert (viewed["kind"], viewed["value"], viewed["item_id"]) == ("viewed", "Bee", "b")
-    assert (boost["kind"], boost["feature"], boost["value"]) == ("boost", "promoted", "yes")
-
-
-def test_an_empty_list_has_the_same_columns() -> None:
-    empty, full = Recommendations().to_frame(), Recommendations([FIRST]).to_frame()
-    assert empty.schema == full.schema
-    assert empty.height == 0
-
-
-def test_whole_numbers_stay_whole_numbers() -> None:
-    viewed = ViewedReason(7, 0.2, 0.2)
-    frame = Recommendations([Recommendation(5, 1.0, 1.0, (viewed,))]).to_frame()
-    assert frame["item_id"].to_list() == [5]
-    assert frame["reasons"][0][0]["item_id"] == 7
-    assert frame["reasons"][0][0]["value"] == "7"
-
-
-def test_several_lists_are_one_frame_with_their_users() -> None:
-    batch = RecommendationBatch(
-        [Recommendations([FIRST, SECOND]), Recommendations(), Recommendations([SECOND])]
-    )
-    frame = batch.to_frame()
-    assert frame.columns[:3] == ["user", "rank", "item_id"]
-    assert frame.select("user", "rank").rows() == [(0, 1), (0, 2), (2, 1)]
     named = batch.to_frame(["u", "v", "w"])
-    assert named["user_id"].to_list() == ["u", "u", "w"]
-    assert batch.to_pandas([4, 5, 6])["user_id"].to_list() == [4, 4, 6]
-    assert batch[2:].to_frame()["item_id"].to_list() == ["c"]
+    assert named["user_id"].to_list() == ["u", "u", "v", "v", "w", "w"]
+    assert batch.to_pandas([4, 5, 6])["user_id"].to_list() == [4, 4, 5, 5, 6, 6]
+    assert batch[2:].to_frame()["item_id"].to_list() == named["item_id"].to_list()[4:]
+    with pytest.raises(ParameterError, match="3 lists and 2 user ids"):
+        batch.to_frame(["u", "v"])
 
 
-def test_users_may_have_ids_of_both_types() -> None:
-    batch = RecommendationBatch([Recommendations([Recommendation("i", 1.0, 1.0, ())])] * 2)
-    assert batch.to_frame([1, "b"])["user_id"].to_list() == ["1", "b"]
-
-
-def test_a_line_says_of_what_kind_a_reason_is() -> None:
-    reasons = (
-        Reason(Tag("genre", "jazz"), 0.5, 0.5, 0.5),
-        ViewedReason("j", -0.3, -0.3, "A film", disliked=True),
-        BoostReason("promoted", 0.002, 0.002),
-    )
-    line = Recommendation("i", 1.0, 1.0, reasons).line()
-    assert line == "100%  i: +50% jazz, -30% disliked A film, +0% boost promoted"
-
-
-def test_there_is_an_id_for_each_list() -> None:
-    with pytest.raises(ParameterError, match="1 lists and 2 user ids"):
-        RecommendationBatch([Recommendations()]).to_frame(["u", "v"])
+def test_a_missing_pandas_is_said(model: Teaser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError, match=r"^to_pandas needs pandas.*pip install pandas$"):
+        model.recommend(["i1"]).to_pandas()

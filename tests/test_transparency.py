@@ -1,8 +1,6 @@
-"""What decides in lists, kept with the model: shares, data, sentences, saved and read back."""
+"""What decides in lists, kept with the model: shares, data, saved and read back."""
 
-import copy
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,7 @@ from saved_folder import forge
 
 import teaser
 from teaser import Category, Dataset, ListOf, Teaser
-from teaser._version import __version__
 from teaser.errors import ArtifactError
-from teaser.testing import example_tables
 from teaser.transparency import OTHER_PARTS, DataSources, FeatureSource, Transparency
 
 USERS = pl.DataFrame({"user_id": ["u0", "u1", "u2"], "age": ["old", "old", "young"]})
@@ -38,11 +34,6 @@ def test_all_shares_sum_to_one_the_largest_first(told: Transparency) -> None:
     frame = told.to_frame()
     assert frame["share"].to_list() == shares
     assert set(frame["press_change"].drop_nulls()) == set(told.impacts.press_changes.values())
-
-
-def test_version_and_day_are_those_of_the_fit(told: Transparency) -> None:
-    assert told.version == __version__
-    assert datetime.now(UTC).date() - told.date <= timedelta(days=1)
 
 
 def test_sources_count_and_name_the_columns_of_the_data() -> None:
@@ -90,68 +81,12 @@ def test_sources_count_and_name_the_columns_of_the_data() -> None:
     )
 
 
-def test_strengths_and_dislikes_are_told() -> None:
-    interactions = pl.DataFrame(
-        {"user_id": ["u", "u", "v"], "item_id": ["a", "b", "c"], "plays": [5, 4, 1]}
-    )
-    items = pl.DataFrame({"item_id": ["a", "b", "c"], "genre": ["x", "y", "x"]})
-    strong = Dataset.from_tables(interactions, items, strength="plays")
-    assert DataSources.of(strong, uses_user_features=False).strengths
-    more = pl.concat([interactions, pl.DataFrame({"user_id": "u", "item_id": "c", "plays": 0})])
-    disliked = Dataset.from_tables(more, items, positive="plays >= 1", negative="plays <= 0")
-    found = DataSources.of(disliked, uses_user_features=True)
-    assert (found.strengths, found.n_disliked, found.uses_user_features) == (False, 1, True)
-
-
-def test_partitions_are_measured_too(tmp_path: Path) -> None:
-    interactions, items = example_tables()
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    interactions.write_parquet(folder / "one.parquet")
-    data = Dataset.from_partitions(folder, items)
-    found = Teaser().fit(data).transparency_
-    assert found is not None
-    assert found.impacts.n_people == 300
-    assert found.sources.n_interactions == data.X.nnz
-    assert not found.sources.strengths
-
-
-def test_sentences_name_shares_presses_data_and_what_is_not_used(told: Transparency) -> None:
-    said = told.sentences()
-    assert said[0].startswith("In the first 20 of the lists of 300 people")
-    assert "Type 31 %" in said[0]
-    assert "one press moves an affinity by" in said[1]
-    assert "The model learned from 1,694 choices of 300 people among 40 items." in said
-    assert "Labels: 2 tags, from labels." in said
-    sources = {**vars(told.sources), "unused_columns": ("price", "venue"),
-               "user_features": (FeatureSource("age", ("age",), 3),)}  # fmt: skip
-    more = Transparency(told.impacts, DataSources(**sources), "1.0", told.date).sentences()
-    assert "Not used: price, venue." in more
-    assert "Not used, of people: age." in more
-
-
 def test_it_is_saved_with_the_model_and_read_back(
     model: Teaser, told: Transparency, tmp_path: Path
 ) -> None:
     model.save(tmp_path / "m")
     assert teaser.load(tmp_path / "m").transparency_ == told
     assert Transparency.from_dict(told.as_dict()) == told
-
-
-def test_a_model_of_an_earlier_version_has_none(model: Teaser, tmp_path: Path) -> None:
-    model.save(tmp_path / "m")
-    forge(tmp_path / "m", lambda manifest: manifest["settings"].pop("transparency"))
-    old = teaser.load(tmp_path / "m")
-    assert old.transparency_ is None
-    old.save(tmp_path / "again")
-    assert teaser.load(tmp_path / "again").transparency_ is None
-
-
-def test_a_second_fit_measures_again(dataset: Dataset) -> None:
-    model = Teaser(l2_weights=5.0).fit(dataset)
-    before = copy.deepcopy(model.transparency_)
-    model.l2_weights = 500.0
-    assert model.fit(dataset).transparency_ != before
 
 
 WRONG: dict[str, Callable[[dict[str, Any]], Any]] = {

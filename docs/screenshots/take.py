@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 FOLDER = Path(__file__).parent
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PICKS = ("Jazz by the Scheldt", "Jazz in the park", "Once upon a time in Brussels")
 DESK = (1320, 900)
 PHONE = (390, 844)
@@ -24,7 +24,7 @@ def main(site: str) -> None:
             save(page, "start")
             steer(page)
             save(page, "main-desk")
-            page.locator(".features .tag-name").nth(1).click()
+            page.locator(".strongest .tag-name").nth(1).click()
             page.locator("dialog#about").wait_for()
             save(page, "tag")
             page.goto("/")
@@ -69,7 +69,7 @@ def steer(page: Page) -> None:
         page.get_by_role("button", name=f"Look at {title}", exact=True).click()
         page.locator("#notice").wait_for()
     page.goto("/")
-    page.locator('[data-key="feature theme"] .tag:nth-child(4) .stepper button').last.click()
+    page.locator(".strongest .tag:nth-child(4) .stepper button").last.click()
     page.locator("#notice").wait_for()
     page.evaluate("scrollTo(0, 0)")
 

@@ -116,6 +116,10 @@ class ViewedReason:
     title: str | None = None
     disliked: bool = False
 
+    def agrees(self, leanings: Mapping[Tag, float]) -> bool:
+        """Whether a viewed item speaks for the item, or a disliked one against it."""
+        return (self.contribution < 0) == self.disliked
+
     def sentence(self) -> str:
         """Return the reason as a sentence."""
         named = self.item_id if self.title is None else self.title
@@ -182,11 +186,12 @@ def main_reasons(
     ----------
     leanings
         The leanings of the user. A tag is then a reason only if its contribution has the sign of
-        the leaning towards it, and if none of the user's own reasons speaks for the item, the
-        largest that does is one more, however small. None: every tag may be a reason.
+        the leaning towards it, and a viewed item only if it speaks for the item, a disliked one
+        against it. If none of the user's own reasons speaks for the item, the largest that does is
+        one more, however small. None: everything may be a reason.
     """
     if leanings is not None:
-        reasons = [r for r in reasons if not isinstance(r, Reason) or r.agrees(leanings)]
+        reasons = [r for r in reasons if isinstance(r, BoostReason) or r.agrees(leanings)]
     boosts = sum(isinstance(r, BoostReason) and (negative or r.share > 0) for r in reasons)
     left = n - boosts
     found: list[AnyReason] = []

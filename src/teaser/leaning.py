@@ -12,10 +12,13 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 from teaser.data.tags import Tag
 
 Array = NDArray[Any]
+# The logarithms of the spreads that are possible: from 0.05 to 1,000 items.
+_LOG_SPREADS = (np.log(0.05), np.log(1000.0))
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,30 @@ class LeaningBase:
         if self.general is not None:
             own[..., self.general] = 0.0
         return own
+
+
+def find_spread(shorts: Sequence[tuple[int, Array, Array]]) -> float | None:
+    """Return k, by which a profile of h items agrees sqrt(h / (h + k)) with an endless one.
+
+    If each item of a history says the same and something of its own, whose variance is k times
+    the square of the former, then the cosine of the leanings from h and from all N items is
+    sqrt((1 + k / N) / (1 + k / h)). k is the least-squares fit of its means. None without any.
+
+    Parameters
+    ----------
+    shorts
+        Lengths h, and for users with more items their N and the cosines.
+    """
+    found = [(h, n, cosines.mean()) for h, n, cosines in shorts if len(n)]
+    if not found:
+        return None
+
+    def error(log_k: float) -> float:
+        k = np.exp(log_k)
+        misses = [np.sqrt((1 + k / n) / (1 + k / h)).mean() - mean for h, n, mean in found]
+        return float(np.square(misses).sum())
+
+    return float(np.exp(minimize_scalar(error, bounds=_LOG_SPREADS, method="bounded").x))
 
 
 def find_carriers(decoder: sp.csr_array, apart: Sequence[int]) -> Carriers:

@@ -37,8 +37,8 @@ PressesLike = Mapping[Any, int]  # by Tag, "feature=value" or a bare name
 SCALES = ("robust", "paper")
 
 
-def default_certainty(length: int) -> float:
-    """Return the certainty of a profile: 0.2 without history, 0.8 from three items on."""
+def paper_certainty(length: int) -> float:
+    """Return the paper's certainty: 0.2 without history, 0.8 from three items on."""
     return min(0.2 + 0.2 * length, 0.8)
 
 
@@ -57,7 +57,9 @@ class Steering:
         that five presses lift an ordinary item with the tag into the first 20; 0.2 on the paper's
         scale.
     certainty
-        The certainty of a profile, from the length of its history.
+        The certainty of a profile, from the length of its history. None: how well profiles of this
+        length agree with whole ones, which the model measured at its fit; on the paper's scale,
+        the paper's certainty.
     cold_general
         Affinity with general appeal of a user without history; with popularity in a model that
         does not tell general appeal apart.
@@ -68,7 +70,7 @@ class Steering:
 
     scale: str = "robust"
     step: float | None = None
-    certainty: Callable[[int], float] = default_certainty
+    certainty: Callable[[int], float] | None = None
     cold_general: float = 0.6
     balance: float = 0.5
 
@@ -82,7 +84,7 @@ class Steering:
         ):
             if not isinstance(value, int | float) or not least < value < math.inf:
                 raise ParameterError(f"{name} must be a number above {least:g}, found {value!r}.")
-        if not callable(self.certainty):
+        if self.certainty is not None and not callable(self.certainty):
             raise ParameterError("certainty must be a function of the length of a history.")
         balance = self.balance
         is_number = isinstance(balance, Real) and not isinstance(balance, bool)
@@ -93,6 +95,14 @@ class Steering:
     def fixed_step(self) -> float | None:
         """The step of everybody; None where it follows from each person's scores."""
         return PAPER_STEP if self.step is None and self.scale == "paper" else self.step
+
+    def certainty_of(self, length: int, spread: float | None) -> float:
+        """Return the certainty of a profile; for the spread see `teaser.leaning.find_spread`."""
+        if self.certainty is not None:
+            return self.certainty(length)
+        if self.scale == "paper" or spread is None:
+            return paper_certainty(length)
+        return math.sqrt(length / (length + spread))
 
     @property
     def tags_weight(self) -> float:
@@ -173,7 +183,7 @@ class Profile(Framed):
     values
         The affinity with each tag, in the order of `tags`.
     certainty
-        The certainty of the profile, between 0 and 1.
+        How well a profile of this length agrees with that of a long history, between 0 and 1.
     impacts
         The share of each feature in the scores, general appeal left out; they sum to 1 unless
         all affinities with tags are 0.
@@ -182,7 +192,10 @@ class Profile(Framed):
     presses
         Net presses per tag.
     step
-        How far one press moves an affinity of this user.
+        How far one press moves the score of an item with the tag.
+    weights
+        The usual weight of each tag in its items, 1 unless weights were learned or discovered.
+        One press moves an affinity by `step` over this weight. None: 1 for all.
     tags_weight, viewed_weight
         The factors of the tags' part of a score and of the remainder's part: 1 and 0 in a model
         without a remainder.
@@ -211,6 +224,7 @@ class Profile(Framed):
     history: tuple[int | str, ...]
     presses: Mapping[Tag, int]
     step: float = PAPER_STEP
+    weights: Array | None = field(default=None, repr=False)
     tags_weight: float = 1.0
     viewed_weight: float = 0.0
     about: tuple[Tag, ...] = ()
@@ -289,6 +303,11 @@ class Profile(Framed):
         strengths = np.array(self.strengths) if self.strengths else np.ones(len(seen))
         return seen, strengths, (self.tags_weight, self.viewed_weight)
 
+    @cached_property
+    def steps(self) -> Array:
+        """How far one press moves the affinity with each tag, in the order of `tags`."""
+        return self.step / (np.ones(len(self.tags)) if self.weights is None else self.weights)
+
     def place_of(self, tag: Tag) -> int:
         """Return the position of a tag."""
         return self.tags.index(tag) if self.index is None else self.index[tag]
@@ -327,7 +346,7 @@ class Profile(Framed):
         sizes = (
             f"{counted(len(self.tags), 'tag')}, a history of {counted(len(self.history), 'item')}"
         )
-        return f"<Profile: {sizes}, certainty {self.certainty:.1f}>"
+        return f"<Profile: {sizes}, {self.certainty:.0%} sure>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Write the strongest tags of the features with most impact, for IPython in a terminal."""
@@ -442,6 +461,7 @@ def scaled(
     n_personal: int,
     cold: int,
     steering: Steering,
+    spread: float | None = None,
     out: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the affinities before any press (users x columns), and the factor of each row.
@@ -462,10 +482,13 @@ def scaled(
         How many of the columns, from the first, are declared or discovered tags.
     cold
         The column of general appeal, or of popularity without a basis.
+    spread
+        See `Steering.certainty_of`.
     out
         The array to write affinities to, which may be that of the values.
     """
-    certain = np.array([steering.certainty(length) for length in lengths], dtype=values.dtype)
+    sure = [steering.certainty_of(int(length), spread) for length in lengths]
+    certain = np.array(sure, dtype=values.dtype)
     certain = np.asarray(certain, like=values)
     if steering.scale == "robust":
         scale = robust_scales(values, n_personal)
@@ -486,11 +509,11 @@ def scaled(
     return out, np.where(has_scale, certain / divisor, certain)
 
 
-def press(values: Array, presses: Mapping[int, int], step: float) -> Array:
-    """Return affinities moved by presses: a' = a + step n."""
+def press(values: Array, presses: Mapping[int, int], steps: Array) -> Array:
+    """Return affinities moved by presses: a' = a + step n, given the step of each tag."""
     out = values.copy()
     for position, n in presses.items():
-        out[position] += step * n
+        out[position] += steps[position] * n
     return out
 
 

@@ -220,11 +220,7 @@ def people_model(tables: tuple[pl.DataFrame, pl.DataFrame]) -> Teaser:
         sex=pl.Series(["F", "M"] * (len(likes) // 2) + ["F"] * (len(likes) % 2)),
     )
     dataset = Dataset.from_tables(
-        interactions,
-        items,
-        rules=RULES,
-        users=users,
-        user_rules=[Category("age"), Category("sex")],
+        interactions, items, rules=RULES, users=users, user_rules=[Category("age"), Category("sex")]
     )
     return Teaser(l2_weights=5.0, l2_encoder=5.0, tol=1e-5).fit(dataset)
 

@@ -1,11 +1,11 @@
-"""Facts about people over HTTP: asked for only where they count, said, kept, undone, deleted."""
+"""Facts about people over HTTP: they count as in the library, are kept, exported and deleted."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from app.conftest import TestClient, listed
+from app.conftest import TestClient
 
 from teaser import Teaser
 from teaser.steer import varied
@@ -28,29 +28,6 @@ def set_about(client: TestClient, *facts: str) -> str:
 
 
 class TestSite:
-    def test_the_form_is_optional_and_says_what_it_does(self, client: TestClient) -> None:
-        page = client.get("/profile").text
-        form = page.split('id="about-you"')[1].split("</details>")[0]
-        assert "About you (optional)" in form
-        assert "move your affinities with tags" in form
-        assert form.count("I would rather not say") == form.count("<select") == 2
-        assert "selected" not in form
-
-    def test_a_fact_makes_a_list_is_said_and_undone(
-        self, client: TestClient, people_model: Teaser
-    ) -> None:
-        popular = listed(client.get("/").text)
-        page = set_about(client, "age=young", "")
-        assert listed(page) == [r.item_id for r in people_model.recommend([], about=YOUNG, k=12)]
-        assert listed(page) != popular
-        assert "About you: <b>young</b>" in page
-        assert "1 fact about you." in page
-        assert "Liked by many" not in page
-        assert re.search(r'<option value="age=young" selected>', client.get("/profile").text)
-        undone = client.post("/act", data={"undo": "1"}).text
-        assert listed(undone) == popular
-        assert "I know nothing about you yet" in undone
-
     def test_it_is_exported_and_deleted_and_not_shared(self, client: TestClient) -> None:
         set_about(client, "sex=F")
         exported = client.get("/export").json()

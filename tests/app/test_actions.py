@@ -3,31 +3,20 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser import Category, Dataset, Tag, Teaser
+from teaser import Tag, Teaser
 from teaser.app.actions import act, decide, effective_presses
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import tag_row
-from teaser.app.state import (
-    Draft,
-    Event,
-    ListFilter,
-    State,
-    check,
-    state_after,
-    state_of,
-    time_text,
-)
+from teaser.app.state import Event, State, check, state_after, state_of, time_text
 from teaser.app.store import Store
 from teaser.data.matrix import ItemId
-from teaser.errors import LimitError, ParameterError, TeaserError, UnknownNameError
+from teaser.errors import LimitError
 
 PLUS = Event("press", {"presses": {"type=film": 1}})
 
@@ -157,7 +146,7 @@ def test_a_press_moves_the_net_presses_as_far_as_asked_whatever_ends_when(
         assert moved * steps > 0
         assert abs(moved) >= abs(steps) or abs(net + steps) > 5
         if until is not None:
-            assert after.lasting_presses == state.lasting_presses
+            assert after.permanent_presses == state.permanent_presses
         events.append(event)
 
 
@@ -178,16 +167,6 @@ def test_a_press_against_one_for_now_moves_at_once_and_lasts_as_far_as_it_can(
     assert state_of([*events, event], WEEK).presses == {"type=film": 5}
 
 
-def numbered_model() -> Teaser:
-    """Return a model whose items have numbers as ids."""
-    views = pl.DataFrame({"user_id": [u for u in range(9) for _ in range(3)]})
-    views = views.with_columns(item_id=pl.Series([(u + k) % 6 for u in range(9) for k in range(3)]))
-    items = pl.DataFrame({"item_id": range(6), "type": ["film", "concert"] * 3})
-    return Teaser(l2_weights=5.0, l2_encoder=5.0).fit(
-        Dataset.from_tables(views, items, rules=[Category("type")])
-    )
-
-
 class TestNewKinds:
     def test_presses_under_earlier_names_move_along_in_their_feed_alone(
         self, renamed: Catalogue
@@ -199,118 +178,3 @@ class TestNewKinds:
         main = apply(state, Event("switch_feed", {"feed": ""}), renamed)
         assert PersonalModel(renamed, main).presses == {GHENT: 2}
         assert apply(main, pressed(-1, tag=GENT), renamed).presses == {"town=Ghent": 1}
-
-    def test_presses_for_now_under_two_names_are_one_number(self, renamed: Catalogue) -> None:
-        events = [pressed(2, tag=GENT), pressed(2, WEEK, tag=GENT), pressed(1, DAY, tag=GHENT)]
-        state = state_of(events)
-        for asked, net in ((pressed(-3, tag=GHENT), 2), (pressed(-3, DAY, tag=GHENT), 2)):
-            after = apply(state, asked, renamed)
-            assert PersonalModel(renamed, after).presses == {GHENT: net}
-        assert decide(state, pressed(1, DAY, tag=GHENT), renamed) is None
-
-    def test_tags_are_hidden_by_the_name_of_today_and_shown_by_any(
-        self, renamed: Catalogue
-    ) -> None:
-        hide = Event("hide", {"tag": "town = Gent", "until": "2026-11-17T01:00:00+01:00"})
-        assert decide(State(), hide, renamed) == Event(
-            "hide", {"tag": "town=Ghent", "until": time_text(DAY)}
-        )
-        both = State(hidden_tags=("town=Gent", "type=film", "town=Ghent"))
-        shown = apply(both, Event("unhide", {"tag": "town=Ghent"}), renamed)
-        assert shown.hidden_tags == ("type=film",)
-        gone = State(hidden_tags=("town=Gone",))
-        assert apply(gone, Event("unhide", {"tag": "town=Gone"}), renamed).hidden_tags == ()
-        with pytest.raises(UnknownNameError, match="not hidden"):
-            apply(State(), Event("unhide", {"tag": "town=Ghent"}), renamed)
-
-    def test_filters_are_spelled_as_the_catalogue_has_them_and_old_names_stay(
-        self, renamed: Catalogue
-    ) -> None:
-        asked = Event("filter", {"filters": {"only": ["town=Gent", "town=Ghent"]}})
-        assert apply(State(), asked, renamed).filters == ListFilter(("town=Ghent",))
-        kept = State(filters=ListFilter(("town=Gone",), at_most={"price": 3}))
-        more = {"only": ["town=Gone", "type=film"], "at_most": {"price": 2}}
-        changed = apply(kept, Event("filter", {"filters": more}), renamed)
-        assert changed.filters.only == ("town=Gone", "type=film")
-        for wrong, error in (
-            ({"only": ["town=Gone"]}, UnknownNameError),
-            ({"without": ["general appeal=general appeal"]}, ParameterError),
-            ({"at_most": {"price": 2}}, UnknownNameError),
-            ({"when": "weekend"}, ParameterError),  # no dates here
-            ({"when": "whenever"}, ParameterError),  # no period
-            ({"colour": "red"}, ParameterError),
-        ):
-            with pytest.raises(error):
-                decide(State(), Event("filter", {"filters": wrong}), renamed)
-
-    def test_feeds_are_found_whatever_the_case(self, catalogue: Catalogue) -> None:
-        state = apply(State(), Event("make_feed", {"feed": "  Friday   night "}), catalogue)
-        assert state.feed == "Friday night"
-        renaming = Event("rename_feed", {"feed": "FRIDAY NIGHT", "name": "friday night"})
-        assert list(apply(state, renaming, catalogue).feeds) == ["", "friday night"]
-        assert apply(state, Event("drop_feed", {"feed": "friday night"}), catalogue).feed == ""
-        for asked, said in (
-            (Event("make_feed", {"feed": "FRIDAY night"}), "already"),
-            (Event("make_feed", {"feed": "x" * 61}), "1 to 60 letters"),
-            (Event("make_feed", {"feed": " "}), "1 to 60 letters"),
-            (Event("make_feed", {"feed": "a\0b"}), "1 to 60 letters"),
-            (Event("make_feed", {}), "1 to 60 letters"),
-            (Event("switch_feed", {"feed": "Fridy night"}), "Closest: Friday night"),
-            (Event("drop_feed", {"feed": ""}), "main"),
-            (Event("rename_feed", {"feed": "", "name": "main"}), "main"),
-        ):
-            with pytest.raises(TeaserError, match=said):
-                apply(state, asked, catalogue)
-        for number in range(19):
-            state = apply(state, Event("make_feed", {"feed": str(number)}), catalogue)
-        with pytest.raises(LimitError, match="20 lists"):
-            apply(state, Event("make_feed", {"feed": "one more"}), catalogue)
-
-    def test_presses_count_again_when_the_profile_is_back(self, catalogue: Catalogue) -> None:
-        off = State(profiling=False, presses={"type=film": 5})
-        assert decide(off, PLUS, catalogue) is None
-        down = Event("press", {"presses": {"type=film": -2}})
-        assert apply(off, down, catalogue).presses == {"type=film": 3}
-
-    def test_several_actions_are_decided_one_after_the_other(self, catalogue: Catalogue) -> None:
-        parts = [
-            ["make_feed", {"feed": "Friday"}],
-            ["press", {"presses": {"type=film": 5}}],
-            ["press", {"presses": {"type=film": 1}}],  # moves nothing
-            ["filter", {"filters": {"only": ["town=Ghent"]}}],
-            ["remove", {"item": "i1"}],
-        ]
-        asked = Event("several", {"actions": parts})
-        event = decide(State(history=("i1",)), asked, catalogue)
-        assert event is not None
-        assert [kind for kind, _ in event.data["actions"]] == [
-            "make_feed",
-            "press",
-            "filter",
-            "remove",
-        ]
-        assert decide(State(presses={"type=film": 5}), Event("several", {"actions": [
-            ["press", {"presses": {"type=film": 1}}]
-        ]}), catalogue) is None  # fmt: skip
-        refused: list[Any] = [[], [["undo", {}]], [["several", {}]], "x", [["view"]], [[]], None]
-        for wrong in refused:
-            with pytest.raises(ParameterError):
-                decide(State(), Event("several", {"actions": wrong}), catalogue)
-        with pytest.raises(UnknownNameError, match="not in the history"):  # all or nothing
-            decide(State(), asked, catalogue)
-
-    def test_an_import_names_items_as_the_catalogue_does(self, catalogue: Catalogue) -> None:
-        values = Draft(history={"i1": 2.0, "gone": 1.0}, hidden={"i2": None})
-        asked = Event("import", {"state": values.to_json()})
-        assert decide(State(), asked, catalogue) == asked
-        numbered = Catalogue(numbered_model())
-        given = Draft(history={"1": 2.0, "gone": 1.0}, hidden={"2": None, "x": None}).to_json()
-        stored = decide(State(), Event("import", {"state": given}), numbered)
-        assert stored is not None
-        state = state_after(State(), stored)
-        assert (state.history, state.hidden) == ((1, "gone"), (2, "x"))
-        assert state.strengths == {1: 2.0}
-        broken: list[Any] = [{}, {"history": ["i1"]}, {**values.to_json(), "feeds": []}, 7, None]
-        for wrong in broken:
-            with pytest.raises(ParameterError):
-                decide(State(), Event("import", {"state": wrong}), catalogue)

@@ -1,4 +1,4 @@
-"""A model with a remainder over HTTP: the slider, and the second kind of reason, everywhere."""
+"""A model with a remainder over HTTP: the balance of tags and viewed items."""
 
 import html
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app.conftest import TestClient, listed, text_of
+from app.conftest import TestClient, listed
 
 from teaser import Teaser
 from teaser.profile import Steering
@@ -42,35 +42,6 @@ def why(client: TestClient, item_id: object) -> str:
 
 
 class TestSite:
-    def test_the_page_of_an_item_names_what_was_viewed_and_offers_to_remove_it(
-        self, visitor: TestClient, remainder_model: Teaser
-    ) -> None:
-        move(visitor, 0.8)
-        page = visitor.get("/item/i5").text
-        why = remainder_model.explain("i5", HISTORY, steering=Steering(balance=0.8))
-        assert why.viewed
-        for item in why.viewed:
-            assert f"Event {str(item)[1:]}" in text_of(page)
-            assert f'name="remove" value="{item}"' in page
-
-    def test_what_it_did_is_said_kept_and_undone(self, visitor: TestClient) -> None:
-        before = listed(visitor.get("/").text)
-        page = move(visitor, 1.0)
-        assert "Balance: <b>people like me alone</b>" in page
-        assert listed(page) != before
-        assert listed(visitor.get("/").text) == listed(page)
-        undone = visitor.post("/act", data={"undo": "1"}).text
-        assert listed(undone) == before
-        assert "Taken back: Balance: <b>people like me alone</b>" in undone
-
-    def test_a_viewed_item_can_be_removed_where_it_is_a_reason(self, visitor: TestClient) -> None:
-        page = move(visitor, 1.0)
-        item = listed(page)[0]
-        button = re.search(r'because you viewed .*?name="remove" value="(\w+)"', why(visitor, item))
-        assert button
-        visitor.post("/act", data={"remove": button[1]})
-        assert f'because you viewed <a href="/item/{button[1]}"' not in why(visitor, item)
-
     def test_what_would_bring_it_up_is_exact(
         self, visitor: TestClient, remainder_model: Teaser
     ) -> None:
@@ -102,23 +73,6 @@ class TestSite:
         assert listed(pressed) == listed(page)
         assert "no press moves the list" in pressed
 
-    def test_a_shared_profile_tells_them_too_and_offers_nothing(self, visitor: TestClient) -> None:
-        own = listed(move(visitor, 0.9))
-        made = visitor.post("/share").text
-        link = re.search(r"/s/[\w-]+", made)
-        assert link
-        page = visitor.get(link[0]).text
-        assert listed(page) == own
-        assert re.search(r"<b>Event \d+</b>, which they viewed", page)
-        assert "Balance: tags" in page
-        assert 'name="remove"' not in page
-        assert 'id="balance"' not in page
-
-    def test_a_plain_model_has_no_slider(self, serve: Callable[..., TestClient]) -> None:
-        plain = serve()
-        assert 'id="balance"' not in plain.get("/options").text
-        assert "about-you" not in plain.get("/profile").text
-
 
 class TestApi:
     @pytest.mark.parametrize("balance", [0.0, 0.25, 1.0])
@@ -148,14 +102,6 @@ class TestApi:
         assert {i: r["contribution"] for i, r in viewed.items()} == pytest.approx(why.viewed)
         assert all(r["title"] == f"Event {i[1:]}" for i, r in viewed.items())
 
-    def test_the_profile_says_what_tags_count(self, client: TestClient) -> None:
-        def weight(**asked: Any) -> float:
-            return float(client.post(f"{API}/profile", json=asked).json()["tags_weight"])
-
-        assert weight(history=HISTORY) == 1
-        assert weight(history=HISTORY, balance=0.9) == pytest.approx(0.2)
-        assert weight(balance=0.9) == 1
-
     def test_a_balance_is_kept_used_and_undone(self, client: TestClient) -> None:
         person = f"{API}/people/{client.post(f'{API}/people').json()['person_id']}"
         for item in HISTORY:
@@ -178,15 +124,3 @@ class TestApi:
         assert export["events"][-1]["kind"] == "balance"
         assert export["events"][-1]["balance"] == 0.9
         assert client.post(f"{person}/undo").json()["balance"] == 0.5
-
-    def test_a_plain_model_takes_a_balance_and_nothing_changes(
-        self, serve: Callable[..., TestClient]
-    ) -> None:
-        plain = serve()
-        lists = [
-            plain.post(f"{API}/recommend", json={"history": HISTORY, "balance": b}).json()
-            for b in (0, 0.5, 1)
-        ]
-        assert lists[0] == lists[1] == lists[2]
-        kinds = {r["kind"] for place in lists[0]["recommendations"] for r in place["reasons"]}
-        assert kinds == {"tag"}

@@ -1,11 +1,10 @@
-"""Catalogue: cards, filters, search, groups, words."""
+"""Catalogue: pictures, filters, the owner's words."""
 
 import base64
 import copy
 import logging
-import math
 from dataclasses import replace
-from datetime import date, timedelta, timezone
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -13,25 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser import Category, Dataset, ListOf, Number, Rules, Tag, Teaser
-from teaser.app.catalogue import (
-    Catalogue,
-    days_of,
-    passing,
-    read_filters,
-    unknown_columns,
-)
+from teaser import Category, Dataset, Rules, Tag, Teaser
+from teaser.app.catalogue import Catalogue, days_of, filter_mask
 from teaser.app.i18n.texts import texts_in
-from teaser.app.models import ModelHolder
-from teaser.app.pages.cards import fact_line
-from teaser.app.search import (
-    check_words,
-    find_group,
-    find_names,
-    normalize,
-    read_words,
-    vocabulary_of,
-)
+from teaser.app.search import check_words, find_names, read_words
 from teaser.app.settings import Settings
 from teaser.app.state import ListFilter
 from teaser.data import demo
@@ -65,34 +49,6 @@ def shop() -> Catalogue:
     return Catalogue(Teaser().fit(Dataset.from_tables(interactions, items, rules=rules)))
 
 
-def test_values_too_rare_for_a_tag_are_still_told() -> None:
-    interactions = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": ["a", "b", "a", "c"]})
-    items = pl.DataFrame(
-        {
-            "item_id": ["a", "b", "c"],
-            "author": ["Ann  Ash", "Bo Bay", "Bo Bay"],
-            "themes": [["sea", " "], None, ["sea", "war"]],
-            "pages": [10, 20, 30],
-        }
-    )
-    rules = (
-        Category("author", min_items=2),
-        ListOf("themes", feature="theme", min_items=2),
-        Number("pages", bins=2),
-    )
-    data = Dataset.from_tables(interactions, items, rules=rules)
-    catalogue = Catalogue(Teaser(tol=1e-3).fit(data))
-    first, second, third = (catalogue.card(item) for item in "abc")
-    assert first.facts["theme"] == ("sea",)
-    assert first.rare == {"author": ("Ann Ash",)}
-    assert "author" not in first.facts
-    # A feature of which an item has a tag, or states nothing, has no rare value.
-    assert (dict(second.rare), dict(third.rare)) == ({}, {})
-    assert catalogue.bits(Tag("author", "Ann Ash")) == pytest.approx(math.log2(3))
-    assert catalogue.bits(Tag("author", "Bo Bay")) == pytest.approx(math.log2(3 / 2))
-    assert fact_line(catalogue, first, texts_in("en"))[0] == "Ann Ash"
-
-
 @pytest.mark.parametrize(
     ("cell", "found"),
     [
@@ -118,22 +74,6 @@ def test_no_picture_is_promised_that_a_page_cannot_show(
     card = catalogue.card("a")
     assert card.has_picture == (found is not None)
     assert (card.link is None) == (not cell.strip().lower().startswith("http"))
-
-
-def test_a_tag_is_carried_whatever_its_weight(shop: Catalogue) -> None:
-    model = copy.copy(shop.model)
-    decoder = -shop.model.decoder_
-    decoder.data[0] = 0.0
-    model._tag_table = replace(model.tag_table_, decoder=decoder)
-    turned = Catalogue(model)
-    for tag in (Tag("type", "Concert"), Tag("type", "Run"), Tag("town", "Ghent")):
-        assert turned.allowed([tag]).tolist() == shop.allowed([tag]).tolist()
-
-
-def test_today_is_that_of_the_site(model: Teaser) -> None:
-    east, west = (Catalogue(model, zone=timezone(timedelta(hours=h))).today for h in (14, -12))
-    assert east - west in (timedelta(days=1), timedelta(days=2))
-    assert west <= Catalogue(model).today <= east
 
 
 TODAY = date(2026, 11, 16)
@@ -186,25 +126,13 @@ def test_the_items_that_pass_are_those_that_a_slow_look_finds(
         for _ in range(2)
     )
     filters = ListFilter(only, without, at_most, at_least, when)
-    found = passing(dated, filters, TODAY)
+    found = filter_mask(dated, filters, TODAY)
     if not filters:
         assert found is None
         return
     assert found is not None
     assert found.tolist() == slow(dated, filters)
     assert not found.flags.writeable
-
-
-def test_a_catalogue_without_dates_knows_no_period(model: Teaser) -> None:
-    dated = Catalogue(model)
-    filters = ListFilter(when="weekend")
-    assert days_of(dated, filters) == (None, None)
-    found = passing(dated, filters)
-    assert found is None or found.all()
-    assert unknown_columns(dated, filters) == ["date"]
-    with pytest.raises(ParameterError, match="no dates"):
-        read_filters(dated, filters, ListFilter())
-    assert read_filters(dated, filters, filters) == filters
 
 
 TITLES = ["Été à Liège", "A summer in Liège", "The liegeman", "Liege waffles", None, "Jazz"]
@@ -236,71 +164,9 @@ def tags(named: Catalogue, words: str, language: str = "en") -> list[Tag]:
     return find_names(named, words, texts_in(language)).tags(0, 9)
 
 
-def test_names_that_begin_so_come_first_then_words_that_do(named: Catalogue) -> None:
-    assert found(named, "liege") == ["d", "a", "b", "c", "xliege"]
-    assert found(named, "liege", limit=2) == ["d", "a"]
-
-
-@pytest.mark.parametrize("words", ["ete a", "ÉTÉ À", "  liège   été "])
-def test_accents_capitals_and_spaces_do_not_matter(named: Catalogue, words: str) -> None:
-    assert found(named, words) == ["a"]
-
-
-def test_tags_are_found_in_the_visitor_s_language_and_in_that_of_the_data(
-    named: Catalogue,
-) -> None:
-    exhibition = Tag("type", "Exhibition")
-    assert tags(named, "tentoon", "nl") == [exhibition]
-    assert tags(named, "tentoon", "en") == []
-    assert tags(named, "exhibition", "nl") == [exhibition]
-    assert tags(named, "type exhib") == [exhibition]
-
-
-def test_a_number_as_id_is_found_as_a_whole(tables: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    numbered = [t.with_columns(pl.col("item_id").str.slice(1).cast(pl.Int64)) for t in tables]
-    bare = numbered[1].with_columns(title=pl.when(pl.col("item_id") != 12).then("title"))
-    model = Teaser(tol=1e-3).fit(Dataset.from_tables(numbered[0], bare, rules=[Category("type")]))
-    named = Catalogue(model)
-    titles = {str(i) for i in range(40) if i != 12 and "2" in f"Event {i}"}
-    # The title of the item 12 is its id.
-    assert set(found(named, "2", limit=40)) == {*titles, "12"}
-    assert "7" in found(named, "7", limit=40)
-    swapped = bare.with_columns(title=pl.lit("Event"))
-    model = Teaser(tol=1e-3).fit(
-        Dataset.from_tables(numbered[0], swapped, rules=[Category("type")])
-    )
-    assert found(Catalogue(model), "2", limit=40) == ["2"]
-
-
-@given(st.text(alphabet=st.characters(max_codepoint=127)))
-def test_names_without_accents_are_compared_as_with_one(text: str) -> None:
-    assert normalize(text) == normalize(f"{text}\u0301")
-
-
-@pytest.fixture(scope="module")
-def grouped(events_folder: Path) -> Catalogue:
-    return ModelHolder(Settings(model=events_folder)).current
-
-
-def test_cards_tell_groups_and_facts_apart(grouped: Catalogue) -> None:
-    tag = next(t for t in grouped.model.tags_ if t.discovered)
-    item_id = find_group(grouped, tag).members[0][0]
-    card = grouped.card(item_id)
-    assert tag.value in card.groups
-    assert {"type", "town"} <= set(card.facts)
-    assert not {"discovered", "general appeal", "popularity"} & set(card.facts)
-    assert "not stated" not in [value for values in card.facts.values() for value in values]
-
-
 @pytest.fixture
 def plain(model: Teaser) -> Catalogue:
     return Catalogue(model)
-
-
-def test_translations_of_the_site_are_names(plain: Catalogue) -> None:
-    names = vocabulary_of(plain, "").names
-    assert [name.language for name in names.exact("gand") if name.rank == 0] == ["fr"]
-    assert Tag("town", "Ghent") in {name.tag for name in names.exact("gent")}
 
 
 def test_the_owners_words_and_what_they_name_in_vain(
@@ -313,12 +179,6 @@ def test_the_owners_words_and_what_they_name_in_vain(
         reading = read_words(plain, "in Arteveldetown", "en", settings)
     assert [str(wish) for wish in reading.wishes] == ["only town=Ghent"]
     assert "Atlantis" in caplog.text
-
-
-def test_an_interpreter_that_is_not_installed_is_told(plain: Catalogue, tmp_path: Path) -> None:
-    settings = Settings(model=tmp_path, interpreter="nobody")
-    with pytest.raises(ParameterError, match="Unknown interpreter 'nobody'"):
-        read_words(plain, "jazz", "en", settings)
 
 
 @pytest.mark.parametrize("wrong", [{"interpreter": "nobody"}, {"synonyms": "no/such/file.toml"}])

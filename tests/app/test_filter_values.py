@@ -1,12 +1,15 @@
-"""Filters with absurd values: every way in refuses them, and pages never fail because of them."""
+"""Absurd filters and random queries, forms, cookies and headers meet no error of ours."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_from_bytes
 
 import pytest
 from app.conftest import TestClient, error_of, new_person
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from teaser.app.i18n.texts import LANGUAGES
 from teaser.errors import ParameterError
@@ -65,3 +68,87 @@ def test_the_largest_bounds_and_days_are_shown_on_every_page(at_events: TestClie
         assert answer.status_code == 200, answer.text
         for path in ("/", "/feeds", "/share"):
             assert at_events.get(path, headers=headers).status_code == 200
+
+
+GET = [
+    *("/", "/search", "/suggest", "/tags", "/tag", "/item/{}", "/lift/{}", "/picture/{}", "/share"),
+    *("/s/{}", "/export", "/delete", "/deleted", "/tour", "/brand.css", "/static/{}", "/{}"),
+    *("/compare", "/like/{}", "/about-recommendations", "/import"),
+]
+POST = [*["/act"] * 8, "/language", "/theme", "/skip", "/share", "/share/end"]
+POST += ["/like/i5", "/import", "/s/x"]
+NAMES = [
+    *("q", "page", "far", "did", "only", "from", "to", "n", "feature", "rest", "tag", "id"),
+    *("press", "presses", "view", "remove", "hide", "unhide", "vary", "balance", "set_about"),
+    *("about", "undo", "redo", "reset", "back", "language", "theme", "share_id"),
+    *("item", "into", "export"),
+]
+COOKIES = ["teaser", "teaser_language", "teaser_theme", "teaser_skipped"]
+HEADERS = ["accept", "accept-language", "referer", "cookie", "range", "x-teaser-script"]
+KNOWN = ["i1", "17", "2\x1c", "type=film", "town=Ghent", "+1 type=film", "1", "0.5", "town", "nl"]
+ODD = ["nan", "9" * 400, "..", "//[", ""]
+BROKEN = ["[[1,1]]", "[", '{"type=film":1e999}', '{"type=film":null}']
+TAGS = st.sampled_from(["type=film", "town=\ud800", "\ud800", "=", "1"])
+PRESSES = st.dictionaries(TAGS, st.integers(-9, 9), min_size=1, max_size=1).map(json.dumps)
+JSON = PRESSES | st.sampled_from(BROKEN)
+TEXTS = st.sampled_from(KNOWN + ODD) | st.text(st.characters())
+
+
+def raw(text: str) -> str:
+    """Return a text percent-encoded, lone surrogates too."""
+    return quote_from_bytes(text.encode("utf-8", "surrogatepass"), safe="")
+
+
+def pairs(names: list[str], *, end: str) -> st.SearchStrategy[str]:
+    """Return texts of names and values, as queries, forms and cookies have them."""
+    plain = st.tuples(st.sampled_from(names), TEXTS)
+    presses = st.tuples(st.sampled_from(["far", "presses"]), JSON)
+    one = (plain | presses).map(lambda pair: f"{pair[0]}={raw(pair[1])}")
+    return st.lists(one, max_size=3).map(end.join)
+
+
+@pytest.fixture
+def client(serve: Callable[..., TestClient], remainder_folder: Path) -> TestClient:
+    """A visitor of the site who has viewed something."""
+    client = serve(model=remainder_folder)
+    client.headers["origin"] = "http://testserver"
+    client.post("/act", data={"view": "i1"})
+    return client
+
+
+HEADER = st.binary(max_size=20) | pairs(COOKIES, end="; ").map(str.encode)
+SHORT = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def test_no_page_fails(client: TestClient) -> None:
+    met: set[int] = set()
+
+    @SHORT
+    @given(
+        path=st.sampled_from(GET),
+        name=TEXTS,
+        query=pairs(NAMES, end="&"),
+        headers=st.dictionaries(st.sampled_from(HEADERS), HEADER, max_size=2),
+    )
+    def probe(path: str, name: str, query: str, headers: Any) -> None:
+        answer = client.get(f"{path.format(raw(name))}?{query}", headers=headers)
+        met.add(answer.status_code)
+        assert answer.status_code < 500, (path, name, query, headers)
+
+    probe()
+    assert 200 in met
+
+
+def test_no_form_fails(client: TestClient) -> None:
+    met: set[int] = set()
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+
+    @SHORT
+    @given(path=st.sampled_from(POST), form=pairs(NAMES, end="&"))
+    def probe(path: str, form: str) -> None:
+        answer = client.post(path, content=form, headers=kind, follow_redirects=False)
+        met.add(answer.status_code)
+        assert answer.status_code < 500, (path, form)
+
+    probe()
+    assert 422 in met

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -66,53 +65,6 @@ def grown(dataset: Dataset, share: float) -> Dataset:
 
 def plain(page: str) -> str:
     return html.unescape(re.sub(r"[ \n]+", " ", re.sub(r"(?s)<svg.*?</svg>|<[^>]+>", " ", page)))
-
-
-class TestSite:
-    def test_the_profile_marks_groups(self, client: TestClient, first: Teaser) -> None:
-        form = {"view": str(first.items_[3]), "back": "/profile"}
-        page = client.post("/act", data=form).text
-        assert ">Groups found</h3>" in page
-        rows = re.findall(r'<li class="tag group".*?</li>', page, re.S)
-        assert rows
-        assert all("found by the system" in row for row in rows)
-        declared = re.findall(r'<li class="tag" .*?</li>', page, re.S)
-        assert declared
-        assert not any("found by the system" in row for row in declared)
-
-    def test_a_page_tells_of_the_group(self, client: TestClient, first: Teaser) -> None:
-        assert first.groups_ is not None
-        group = next(g for g in first.groups_.groups if g.label_tag is not None)
-        page = client.get("/tag", params={"tag": str(group.tag)}).text
-        said = plain(page)
-        assert "The system found this group itself, from what people chose" in said
-        assert "The owner of the site did not make it" in said
-        assert f"{group.size} items are in it" in said
-        assert group.label_tag is not None
-        assert f"{round(100 * group.label_share)}\N{NARROW NO-BREAK SPACE}% of it is" in said
-        assert f'href="/tag?tag={quote(str(group.label_tag), safe="")}"' in page
-        titles = [first.title(first.items_.index_of(i)) for i in group.exemplars]
-        assert all(str(title) in said for title in titles)
-        members = re.search(r'(?s)<ul class="members">(.*?)</ul>', page)
-        assert members
-        assert members[1].count("<li>") == group.size
-        assert "was called" not in said
-
-    def test_the_list_can_be_cut_to_a_group(self, client: TestClient, first: Teaser) -> None:
-        tag = groups_of(first)[0]
-        page = client.get("/", params={"only": str(tag), "n": "96"}).text
-        listed = set(re.findall(r'class="card" data-card="([^"]+)"', page))
-        column = first.decoder_[:, [first.tags_.index(tag)]].toarray().ravel()
-        assert listed == {str(first.items_[i]) for i in np.flatnonzero(column)}
-        form = client.get("/options").text.split('class="filters"')[1].split("</form>")[0]
-        assert "Groups found" not in form
-
-    def test_all_groups_can_be_searched(self, client: TestClient, first: Teaser) -> None:
-        tag = groups_of(first)[0]
-        page = client.get("/tags", params={"feature": "discovered", "q": tag.value}).text
-        assert html.escape(tag.value, quote=False) in html.unescape(page)
-        page = client.get("/search", params={"q": tag.value}).text
-        assert f"+1 {tag}" in html.unescape(page)
 
 
 class TestApi:

@@ -1,4 +1,4 @@
-"""The cookie that identifies a visitor cannot be forged, planted or read by scripts."""
+"""Who a visitor is cannot be forged, planted or read; forms come from our own pages."""
 
 import threading
 from collections.abc import Callable
@@ -6,10 +6,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from app.conftest import OWN, TestClient, connected, history, services_of
+import pytest
+from app.conftest import (
+    API,
+    OWN,
+    TestClient,
+    connected,
+    error_of,
+    history,
+    new_key,
+    new_person,
+    services_of,
+)
 from sqlalchemy import text
 
-from teaser.app.http import TOKEN
+from teaser.app.http import LANGUAGE, THEME, TOKEN, local_path, read_cookies
+from teaser.app.settings import Settings
 
 VIEW = {"view": "i1", "language": "nl", "theme": "dark"}
 
@@ -129,3 +141,224 @@ class TestFirstPage:
     def test_nobody_else_gets_one(self, client: TestClient) -> None:
         for path in ("/deleted", "/api/v1/model", "/static/teaser.css", "/none"):
             assert "set-cookie" not in client.get(path).headers, path
+
+
+FORMS = ["/act", "/skip", "/language", "/theme", "/share", "/delete"]
+
+
+class TestScheme:
+    """Behind a proxy that ends https, forms come from https; what claims it must be believed."""
+
+    def test_https_is_asked_for_where_cookies_need_it(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(secure_cookies=True)
+        plain = client.post("/act", data=VIEW, headers=OWN, follow_redirects=False)
+        assert plain.status_code == 403
+        own = {"origin": "https://testserver"}
+        assert (
+            client.post("/act", data=VIEW, headers=own, follow_redirects=False).status_code == 303
+        )
+        usual = {"origin": "https://testserver:443"}
+        answer = client.post("/act", data={"view": "i2"}, headers=usual, follow_redirects=False)
+        assert answer.status_code == 303
+
+    def test_the_scheme_of_the_request_counts(self, client: TestClient) -> None:
+        secure = TestClient(client.app, base_url="https://testserver")
+        answer = secure.post("/act", data=VIEW, headers=OWN, follow_redirects=False)
+        assert answer.status_code == 403
+        own = {"origin": "https://testserver"}
+        answer = secure.post("/act", data=VIEW, headers=own, follow_redirects=False)
+        assert answer.status_code == 303
+
+    def test_nobody_is_believed_on_their_word(self, client: TestClient) -> None:
+        headers = {"origin": "https://testserver", "x-forwarded-proto": "https"}
+        answer = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
+        assert answer.status_code == 403
+
+
+class TestOrigin:
+    def test_foreign_forms_change_nothing(self, client: TestClient) -> None:
+        client.post("/act", data={"view": "i2"}, headers=OWN)
+        foreign: list[dict[str, str]] = [
+            {"origin": "https://evil.example"},
+            {"origin": "null"},
+            {"origin": "http://testserver.evil.example"},
+            {"origin": "https://testserver"},
+            {"origin": "http://testserver:8000"},
+            {"origin": "http://user@testserver"},
+            {"origin": "ftp://testserver"},
+            {"origin": "testserver"},
+            {"referer": "https://testserver/item/i1"},
+            {"referer": "https://evil.example/testserver"},
+            {"sec-fetch-site": "cross-site"},
+            {"origin": "http://testserver", "sec-fetch-site": "cross-site"},
+            {},
+        ]
+        for path in FORMS:
+            for headers in foreign:
+                response = client.post(path, data=VIEW, headers=headers, follow_redirects=False)
+                assert response.status_code == 403, (path, headers)
+                assert "set-cookie" not in response.headers
+        assert history(client.get("/profile").text) == ["i2"]
+
+    def test_our_own_forms_pass(self, client: TestClient) -> None:
+        for headers in (
+            {"origin": "http://testserver"},
+            {"origin": "http://testserver:80"},
+            {"referer": "http://testserver/item/i1"},
+            {"sec-fetch-site": "same-origin"},
+        ):
+            response = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
+            assert response.status_code == 303, headers
+
+
+class TestApi:
+    """Without keys, a page of another site neither changes anything nor reads about a person."""
+
+    FOREIGN = (
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://testserver", "sec-fetch-site": "cross-site"},
+    )
+
+    def test_other_sites_write_nothing_and_read_nothing_of_a_person(
+        self, client: TestClient
+    ) -> None:
+        person = new_person(client)
+        for headers in self.FOREIGN:
+            for method, path in (
+                ("POST", f"{API}/people"),
+                ("POST", f"{API}/recommend"),
+                ("POST", f"{API}/admin/reload"),
+                ("POST", f"{person}/reset"),
+                ("DELETE", person),
+                ("GET", person),
+                ("HEAD", person),
+                ("GET", f"{person}/export"),
+                ("GET", f"{person}/recommendations"),
+            ):
+                answer = client.request(method, path, headers=headers)
+                assert answer.status_code == 403, (method, path, headers)
+        assert client.get(person).json()["n_events"] == 0
+
+    def test_they_may_link_to_what_is_about_nobody(self, client: TestClient) -> None:
+        headers = {"sec-fetch-site": "cross-site"}
+        assert client.get(f"{API}/model", headers=headers).status_code == 200
+
+    def test_programs_and_our_own_pages_pass(self, client: TestClient) -> None:
+        person = new_person(client)
+        own: list[dict[str, str]] = [
+            {},
+            {"sec-fetch-site": "none"},
+            {"sec-fetch-site": "same-origin", **OWN},
+        ]
+        for headers in own:
+            assert client.get(person, headers=headers).status_code == 200
+            assert client.post(f"{person}/reset", headers=headers).status_code == 200
+
+    def test_a_key_is_enough(self, serve: Callable[..., TestClient]) -> None:
+        client = serve(keys="on")
+        headers = {"sec-fetch-site": "cross-site", "origin": "https://shop.example"}
+        error_of(client.post(f"{API}/people", headers=headers), 401)
+        headers["authorization"] = f"Bearer {new_key(client)}"
+        assert client.post(f"{API}/people", headers=headers).status_code == 201
+
+
+def test_only_paths_of_this_site_are_gone_back_to() -> None:
+    assert local_path("/item/a%2Fb?x=1") == "/item/a%2Fb?x=1"
+    foreign = ["//evil.example", "/\\evil.example", "http:/evil", "/a\r\nset-cookie: x=1", ""]
+    for path in (*foreign, "//[", "http://["):
+        assert local_path(path) == "/", path
+
+
+def test_people_of_the_site_are_known_by_their_cookie_alone(client: Any) -> None:
+    store = services_of(client).store
+    own = {"origin": "http://testserver"}
+    client.post("/act", data={"view": "i1"}, headers=own)
+    person_id = store.find_person(client.cookies["teaser"]) or ""
+    document = client.get("/openapi.json").json()
+    schemas = document["components"]["schemas"]
+    asked = 0
+    for path, methods in document["paths"].items():
+        if "{person_id}" not in path:
+            continue
+        address = path.format(person_id=person_id, share_id="0" * 16)
+        for method, operation in methods.items():
+            query = {
+                parameter["name"]: parameter["schema"]["examples"][0]
+                for parameter in operation.get("parameters", [])
+                if parameter["in"] == "query" and parameter["required"]
+            }
+            if path.endswith("/hidden") and method == "delete":
+                query = {"item_id": "i1"}  # an item or a tag: none of the two is required
+            body = None
+            if "requestBody" in operation:
+                schema = operation["requestBody"]["content"]["application/json"]["schema"]
+                body = schemas[schema["$ref"].split("/")[-1]]["examples"][0]
+            answer = client.request(method.upper(), address, json=body, params=query)
+            assert answer.status_code == 404, (method, path, answer.text)
+            # The link of the example is looked for before the person.
+            unknown = "share" if path.endswith("/from-share") else "person"
+            assert answer.json()["error"]["code"] == f"unknown_{unknown}"
+            asked += 1
+    assert asked >= 33
+    assert store.state(person_id).history == ("i1",)
+
+
+SECURE = Settings(model="m", secure_cookies=True)
+HTTPS = {"origin": "https://testserver"}
+
+
+@pytest.fixture
+def old(serve: Callable[..., TestClient]) -> TestClient:
+    """A client with cookies under old names, the token of somebody who viewed i1 among them."""
+    client = serve(secure_cookies=True)
+    browser = TestClient(client.app, base_url="https://testserver", headers=HTTPS)
+    browser.post("/act", data={"view": "i1"})
+    token = browser.cookies[f"__Host-{TOKEN}"]
+    browser.cookies.clear()
+    for name, value in ((TOKEN, token), (LANGUAGE, "nl"), (THEME, "dark")):
+        browser.cookies.set(name, value, domain="testserver.local")
+    return browser
+
+
+class TestNames:
+    def test_a_token_without_the_prefix_never_counts_where_cookies_are_secure(self) -> None:
+        assert read_cookies({"teaser": "planted", LANGUAGE: "nl"}, SECURE) == {}
+
+    def test_every_cookie_has_what_browsers_ask_of_the_prefix(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(secure_cookies=True)
+        sent = [client.get("/").headers["set-cookie"]]
+        for path, form in (
+            ("/act", {"view": "i1"}),
+            ("/language", {"language": "nl"}),
+            ("/theme", {"theme": "dark"}),
+            ("/skip", {}),
+        ):
+            answer = client.post(path, data=form, headers=HTTPS, follow_redirects=False)
+            sent += answer.headers.get_list("set-cookie")
+        assert len(sent) == 5
+        for cookie in sent:
+            assert cookie.startswith("__Host-teaser")
+            parts = cookie.casefold().split("; ")
+            assert {"secure", "path=/", "httponly"} <= set(parts)
+            assert not any(part.startswith("domain") for part in parts)
+
+
+class TestPlanted:
+    @pytest.mark.parametrize("with_page", [True, False])
+    def test_who_planted_a_token_sees_nothing_of_the_visitor(
+        self, old: TestClient, with_page: bool
+    ) -> None:
+        other = TestClient(old.app, base_url="https://testserver", headers=HTTPS)
+        planted = {"cookie": f"__Host-{TOKEN}={old.cookies[TOKEN]}"}
+        if with_page:
+            old.get("/")
+        old.post("/act", data={"view": "i2"}, follow_redirects=False)
+        assert history(old.get("/profile").text) == ["i2"]
+        assert other.get("/export", headers=planted).json()["state"]["history"] == ["i1"]

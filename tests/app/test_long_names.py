@@ -1,6 +1,5 @@
 """Ids and tags of any length that a model has come out of every route."""
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -163,10 +162,7 @@ def test_every_route_of_the_api_answers(client: TestClient, person: str) -> None
     assert [event["item_id"] for event in export["events"]] == [ITEM, None, OTHER, None]
 
 
-@pytest.mark.parametrize(
-    ("path", "field"),
-    [("items", "item_id"), ("groups", "tag")],
-)
+@pytest.mark.parametrize(("path", "field"), [("items", "item_id"), ("groups", "tag")])
 def test_a_name_that_is_too_long_to_ask_for_is_refused(
     client: TestClient, path: str, field: str
 ) -> None:
@@ -196,14 +192,3 @@ def test_every_page_of_the_site_answers(client: TestClient) -> None:
         assert client.get(page).status_code == 200, page
     assert client.get(f"/picture/{item}").status_code < 500
     assert client.get("/export").json()["state"]["history"] == [ITEM]
-
-
-def test_presses_that_move_nothing_make_no_endless_address(client: TestClient) -> None:
-    for fields in ({"reset": "1"}, {"press": f"-5 {TAG}"}):
-        client.post("/act", data=fields, headers=OWN)
-    texts = [TAG.replace("=", sign) for sign in ("=", " =", "= ", " = ")]
-    for n, is_told in ((1, True), (4, False)):
-        fields = {"presses": json.dumps(dict.fromkeys(texts[:n], -1))}
-        answer = client.post("/act", data=fields, headers=OWN, follow_redirects=False)
-        assert answer.status_code == 303
-        assert ("far=" in answer.headers["location"]) == is_told

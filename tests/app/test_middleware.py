@@ -1,11 +1,13 @@
-"""Limits of size and rate, headers on every answer, and measurements."""
+"""Limits, headers, hosts, errors and health of every answer."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from app.conftest import TestClient, new_person, services_of
+import pytest
+from app.conftest import API, Postgres, TestClient, error_of, new_person, services_of
+from fastapi.responses import Response, StreamingResponse
 
 from teaser.app.http import HEADERS
 
@@ -28,30 +30,11 @@ def break_path(client: TestClient, path: str) -> None:
 
 
 class TestSize:
-    def test_a_body_within_the_limit_passes(self, serve: Callable[..., TestClient]) -> None:
-        client = serve(max_body=len(BODY))
-        assert client.post("/api/v1/recommend", content=BODY, headers=JSON).status_code == 200
-        parts = iter([BODY[:10], BODY[10:]])
-        assert client.post("/api/v1/recommend", content=parts, headers=JSON).status_code == 200
-
     def test_a_length_that_is_none_is_refused(self, client: TestClient) -> None:
         for length in ("9" * 5000, "-1", "many", "1.5"):
             headers = {**JSON, "content-length": length}
             answer = client.post("/api/v1/recommend", content=BODY, headers=headers)
             assert answer.status_code == 413
-
-
-class TestHead:
-    """Whoever only wants to know whether something is there gets all of GET but the body."""
-
-    def test_it_is_answered_as_get_without_a_body(self, client: TestClient) -> None:
-        for path in ("/", "/readyz", "/metrics", "/tour", "/api/v1/model", "/nowhere"):
-            whole, head = client.get(path), client.head(path)
-            assert head.status_code == whole.status_code
-            assert head.headers["content-type"] == whole.headers["content-type"]
-            assert int(head.headers["content-length"]) > 0
-            assert head.content == b""
-            assert all(head.headers[name] == value for name, value in EXPECTED.items())
 
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "nl"}
@@ -201,11 +184,6 @@ class TestHeaders:
         assert client.get("/suggest?q=i").headers["cache-control"].startswith("private")
 
 
-def test_it_is_healthy_and_ready(client: TestClient) -> None:
-    assert client.get("/healthz").text == "ok"
-    assert client.get("/readyz").text == "ready"
-
-
 def test_without_its_database_it_is_healthy_and_not_ready(
     serve: Callable[..., TestClient], tmp_path: Path
 ) -> None:
@@ -221,16 +199,89 @@ def test_without_its_database_it_is_healthy_and_not_ready(
     assert "Traceback" not in answer.text
 
 
-def test_without_keys_another_site_cannot_write_through_the_api(client: TestClient) -> None:
-    foreign = {"Origin": "http://evil.example"}
-    assert client.post("/api/v1/admin/reload", headers=foreign).status_code == 403
-    assert client.post("/api/v1/people", headers=foreign).status_code == 403
-    assert client.post("/api/v1/people").status_code == 201
-
-
 def test_watching_is_not_limited(serve: Callable[..., TestClient]) -> None:
     client = serve(rate=2)
     assert {client.get("/healthz").status_code for _ in range(9)} == {200}
     answers = [client.get("/search?q=a") for _ in range(4)]
     assert answers[-1].status_code == 429
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 30
+
+
+GHENT = {"tag": "town=Ghent", "steps": 3}
+
+
+class TestResponses:
+    def test_other_paths_and_methods_have_the_one_shape(self, client: TestClient) -> None:
+        assert error_of(client.get(f"{API}/nothing"), 404)["code"] == "not_found"
+        assert error_of(client.get(f"{API}/recommend"), 405)["code"] == "method_not_allowed"
+        assert error_of(client.get("/api/"), 404)
+
+    def test_a_database_that_is_down_is_503_and_the_rest_goes_on(
+        self, serve: Callable[..., TestClient], new_postgres: Callable[[], Postgres]
+    ) -> None:
+        server = new_postgres()
+        client = serve(database_url=server.emptied())
+        person = new_person(client)
+        client.post(f"{person}/views", json={"item_id": "i0"})
+        server.kill()
+        for _ in range(2):
+            said = error_of(client.post(f"{person}/presses", json=GHENT), 503)
+            assert said["code"] == "unavailable"
+            assert str(server.folder) not in said["message"]
+            assert client.post(f"{API}/recommend", json={}).status_code == 200
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
+        server.start()
+        assert client.post(f"{person}/presses", json=GHENT).json()["history"] == ["i0"]
+        assert client.get("/readyz").status_code == 200
+
+
+def test_broken_headers_and_forms_are_refused_and_nothing_is_stored(client: Any) -> None:
+    own = {"Origin": "http://testserver"}
+    press = {"press": "+1 type=film"}
+    assert client.post("/act", data=press, headers={"Origin": "http://["}).status_code == 403
+    deep = {"presses": "[" * 20_000}
+    assert client.post("/act", data=deep, headers=own).status_code == 422
+    assert client.post("/act", data={"press": "0 type=film"}, headers=own).status_code == 422
+    answer = client.post("/act", data={**press, "back": "//["}, headers=own, follow_redirects=False)
+    assert answer.status_code == 303
+
+
+@pytest.mark.parametrize(
+    "kind", ["multipart/form-data; boundary=x", "multipart/form-data", "multipart/form-data; a"]
+)
+def test_a_broken_form_is_called_a_form(client: Any, kind: str) -> None:
+    headers = {"Origin": "http://testserver", "content-type": kind}
+    answer = client.post("/act", content=b"--y\r\nbroken", headers=headers)
+    assert answer.status_code == 400
+    assert "not a form" in answer.text
+    assert "JSON" not in answer.text
+
+
+class TestConnections:
+    """A server closes the connection on which the application raises."""
+
+    def test_an_unexpected_error_is_answered_and_not_raised(self, own_client: TestClient) -> None:
+        app: Any = own_client.app
+
+        def broken() -> None:
+            raise ZeroDivisionError
+
+        app.get("/broken")(broken)
+        strict = TestClient(app)  # it raises what the application raises
+        assert strict.get("/broken").status_code == 500
+        assert strict.get("/healthz").status_code == 200
+
+    def test_half_an_answer_ends_the_connection(self, own_client: TestClient) -> None:
+        app: Any = own_client.app
+
+        def halves() -> Iterator[bytes]:
+            yield b"half"
+            raise ZeroDivisionError
+
+        def half() -> Response:
+            return StreamingResponse(halves())
+
+        app.get("/half")(half)
+        with pytest.raises(ZeroDivisionError):
+            TestClient(app).get("/half")

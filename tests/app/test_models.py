@@ -1,15 +1,13 @@
 """The served model is replaced while requests go on; damage to its folder changes nothing."""
 
-import gc
 import os
 import shutil
 import time
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from app.conftest import TestClient, services_of
+from app.conftest import TestClient
 
 from teaser import Teaser
 from teaser.app.models import ModelHolder
@@ -24,34 +22,6 @@ def folder(model_folder: Path, tmp_path: Path) -> Path:
 
 def holder_of(folder: Path, **given: str) -> ModelHolder:
     return ModelHolder(Settings(model=folder, **given))
-
-
-def test_a_new_model_is_taken_up_and_the_old_one_stays_usable(folder: Path, model: Teaser) -> None:
-    holder = holder_of(folder)
-    old = holder.current
-    assert not holder.refresh()
-    assert holder.current is old
-    model.save(folder)
-    (folder / "manifest.json").touch()
-    assert holder.refresh()
-    assert holder.current is not old
-    assert old.model.recommend(["i1"]) == holder.current.model.recommend(["i1"])
-
-
-def test_a_folder_that_vanishes_changes_nothing_and_is_said(
-    folder: Path, model: Teaser, caplog: pytest.LogCaptureFixture
-) -> None:
-    holder = holder_of(folder)
-    assert holder.load_error is None
-    shutil.rmtree(folder)
-    for _ in range(3):
-        assert not holder.refresh()
-    assert holder.load_error is not None
-    assert len(caplog.records) == 1  # once, not every second
-    assert holder.current.model.recommend(["i1"])
-    model.save(folder)
-    assert holder.refresh()
-    assert holder.load_error is None
 
 
 @pytest.mark.parametrize("harm", ["replaced", "missing"])
@@ -75,23 +45,6 @@ def test_files_harmed_are_noticed_and_so_is_the_cure(folder: Path, harm: str) ->
     assert holder.load_error is None
     assert holder.current.model.recommend(["i1"]) == old.model.recommend(["i1"])
     assert not holder.refresh()
-
-
-def test_a_model_that_was_replaced_is_freed_after_pages_were_shown_from_it(
-    serve: Callable[..., TestClient], folder: Path, model: Teaser
-) -> None:
-    client = serve(is_new=True, model=folder)
-    holder = services_of(client).holder
-    old = weakref.ref(holder.current)
-    pages = ("/", "/?only=type%3Dfilm", "/search?q=event", "/suggest?q=event", "/item/i1")
-    for path in pages:
-        assert client.get(path).status_code == 200
-    model.save(folder)
-    assert holder.refresh()
-    gc.collect()
-    assert old() is None
-    for path in pages:
-        assert client.get(path).status_code == 200
 
 
 def test_a_model_without_what_is_boosted_is_not_served(folder: Path, model: Teaser) -> None:

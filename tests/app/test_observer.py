@@ -1,12 +1,27 @@
-"""Every request has an id, one log line and one count; none of them says who sent it."""
+"""What a server tells of itself: ids, log lines, counts and spans; none of them says who asked."""
 
+import json
 import logging
-from collections.abc import Callable
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 from app.conftest import API, OWN, TestClient, new_person
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
+
+from teaser.app.monitoring import RequestRecord, Traces, begin_request, configure_logs
+from teaser.app.settings import Settings
+from teaser.console import visible_line
+from teaser.errors import MissingPackageError, ParameterError
 
 ID = "x-request-id"
 ACCEPT = (b"accept", b"application/json, text/event-stream")
@@ -27,16 +42,6 @@ def break_path(client: TestClient, path: str) -> None:
 
 
 class TestId:
-    def test_each_answer_has_its_own(self, serve: Callable[..., TestClient]) -> None:
-        client = serve(max_body=10)
-        answers = [client.get(path) for path in ("/", "/", "/nowhere", "/static/teaser.css")]
-        answers.append(client.get("/", headers={"host": "evil.example"}))
-        answers.append(client.post("/act", content=b"x" * 20, headers=OWN))
-        assert [a.status_code for a in answers] == [200, 200, 404, 200, 421, 413]
-        ids = [answer.headers[ID] for answer in answers]
-        assert len(set(ids)) == 6
-        assert all(len(name) == 16 and name.isalnum() for name in ids)
-
     def test_one_of_a_trusted_proxy_is_kept_if_it_is_a_plain_word(
         self, serve: Callable[..., TestClient]
     ) -> None:
@@ -123,15 +128,6 @@ class TestLines:
         assert [line["status"] for line in lines_of(caplog)] == [499]
         assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
 
-    def test_monitoring_is_logged_for_debugging_only(
-        self, client: TestClient, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        with caplog.at_level(logging.DEBUG, "teaser"):
-            client.get("/healthz")
-            client.get("/")
-        levels = [r.levelno for r in caplog.records if r.name == "teaser.access"]
-        assert levels == [logging.DEBUG, logging.INFO]
-
 
 def test_all_is_counted_as_prometheus_reads_it(own_client: TestClient) -> None:
     person = new_person(own_client)
@@ -152,3 +148,193 @@ def test_all_is_counted_as_prometheus_reads_it(own_client: TestClient) -> None:
     assert 0 < values["teaser_model_age_seconds",] < 10_000
     assert person[-43:] not in answer.text
     assert not [s for s in samples if "i1" in s.labels.values()]
+
+
+PRIVATE = "tom@example.org"
+HOSTILE = "a\n\tb\r\x1b[31m\x9b\u2028c\u202ed"
+
+
+@pytest.fixture
+def handler_of(own_logs: None) -> Callable[..., logging.Handler]:
+    """Configure the logs of this process."""
+
+    def configure(**settings: str) -> logging.Handler:
+        configure_logs(Settings(model=Path(), **settings))
+        configure_logs(Settings(model=Path(), **settings))
+        (found,) = [h for h in logging.getLogger().handlers if h.get_name() == "teaser"]
+        return found
+
+    return configure
+
+
+def fail() -> None:
+    try:
+        dict[str, int]()[PRIVATE]
+    except KeyError as error:
+        raise ValueError(f"{PRIVATE} is not there") from error
+
+
+def log_failure(request_id: str = "0123456789abcdef") -> None:
+    begin_request(RequestRecord(request_id))
+    try:
+        fail()
+    except ValueError:
+        logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n")
+
+
+class TestJson:
+    def test_an_exception_has_its_type_and_stack_and_no_message(
+        self, handler_of: Any, capsys: Any
+    ) -> None:
+        handler_of(log_format="json")
+        copy_context().run(log_failure)
+        written = capsys.readouterr().err
+        assert PRIVATE not in written
+        said = json.loads(written)
+        assert (said["level"], said["logger"]) == ("error", "uvicorn.error")
+        assert (said["error"], said["request_id"]) == ("ValueError", "0123456789abcdef")
+        assert re.search(
+            r"test_observer.py:\d+ fail: .*\nKeyError\n(.*\n)+ValueError", said["stack"]
+        )
+
+
+class TestText:
+    def test_a_value_cannot_write_lines_of_its_own(self, handler_of: Any, capsys: Any) -> None:
+        handler_of()
+        logging.getLogger("teaser").warning("%s", HOSTILE)
+        written = capsys.readouterr().err
+        assert len(written.splitlines()) == 1
+        assert written.endswith(r"teaser: a\x0a\x09b\x0d\x1b[31m\x9b\u2028c\u202ed" + "\n")
+
+    def test_nor_do_lines_of_json_hold_control_characters(
+        self, handler_of: Any, capsys: Any
+    ) -> None:
+        handler_of(log_format="json")
+        logging.getLogger("teaser").warning("%s", HOSTILE)
+        written = capsys.readouterr().err
+        assert json.loads(written)["message"] == HOSTILE
+        assert visible_line(written.rstrip("\n")) == written.rstrip("\n")
+
+
+def test_what_asyncio_shows_of_objects_is_left_out(handler_of: Any, capsys: Any) -> None:
+    handler_of()
+    text = f"Task exception was never retrieved\nfuture: <Task exception=ValueError('{PRIVATE}')>"
+    logging.getLogger("asyncio").error(text)
+    written = capsys.readouterr().err
+    assert PRIVATE not in written
+    assert "Task exception was never retrieved" in written
+
+
+@pytest.fixture
+def traced(
+    serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[TestClient, InMemorySpanExporter]]:
+    """A server whose spans stay in memory."""
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    app: Any = serve(alone=True, traces=True, proxies="10.0.0.1").app
+    memory = InMemorySpanExporter()
+    app.state.traces.provider.add_span_processor(SimpleSpanProcessor(memory))
+    yield TestClient(app, client=("10.0.0.1", 1), raise_server_exceptions=False), memory
+    app.state.traces.close()
+
+
+def test_failures_are_marked_and_say_nothing_more(
+    traced: tuple[TestClient, InMemorySpanExporter],
+) -> None:
+    client, memory = traced
+
+    def broken() -> None:
+        raise ZeroDivisionError("a secret of ours")
+
+    app: Any = client.app
+    app.get("/broken/{word}")(broken)
+    client.get("/broken/secret?secret=1", headers={"user-agent": "secret"})
+    *parts, span = memory.get_finished_spans()
+    assert {part.name for part in parts} <= {"store read"}  # whose cookie it is
+    assert span.status.status_code.name == "ERROR"
+    assert dict(span.attributes or {})["error.type"] == "500"
+    assert "secret" not in span.to_json()
+    assert not span.events
+
+
+def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with pytest.raises(MissingPackageError, match=r"opentelemetry.*\[traces\]"):
+        Traces()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("OTEL_TRACES_EXPORTER", "zipkin"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]
+)
+def test_other_ways_to_send_are_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ParameterError, match=f"{value}.*otlp"):
+        Traces()
+
+
+class Collector(ThreadingHTTPServer):
+    """Keeps what is sent to it, and answers once it may."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        received: list[tuple[str, bytes]] = []
+        may_answer = threading.Event()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                received.append((self.path, body))
+                may_answer.wait()
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.received, self.may_answer = received, may_answer
+        address = f"http://127.0.0.1:{self.server_address[1]}"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
+    with Collector(monkeypatch) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.may_answer.set()
+        server.shutdown()
+        thread.join()
+
+
+def test_spans_reach_a_collector_when_the_server_stops(
+    serve: Callable[..., TestClient], collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "books")
+    collector.may_answer.set()
+    with serve(is_new=True, traces=True) as client:
+        client.get("/item/i1")
+    ((path, body),) = collector.received
+    assert path == "/v1/traces"
+    sent = ExportTraceServiceRequest.FromString(body)
+    (resource,) = sent.resource_spans
+    named = {a.key: a.value.string_value for a in resource.resource.attributes}
+    assert named["service.name"] == "books"
+    spans = [span for scope in resource.scope_spans for span in scope.spans]
+    assert "GET /item/{item_id}" in {span.name for span in spans}
+    for span in spans:
+        for random in ("trace_id", "span_id", "parent_span_id"):
+            span.ClearField(random)
+        for clock in ("start_time_unix_nano", "end_time_unix_nano"):
+            span.ClearField(clock)
+        assert b"i1" not in span.SerializeToString()
+
+
+def test_a_collector_that_does_not_answer_holds_up_nothing(collector: Collector) -> None:
+    traces = Traces()
+    traces.end_request(traces.begin_request({}), "GET", "/", 200)
+    closing = threading.Thread(target=traces.close, args=(0.05,))
+    closing.start()
+    closing.join(60)
+    assert not closing.is_alive()  # the collector never answers

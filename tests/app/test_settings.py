@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from teaser.app.settings import Settings, host_of
+from teaser.app.settings import Settings
 from teaser.errors import ParameterError
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104
 
 
 def read(monkeypatch: pytest.MonkeyPatch, **variables: str) -> Settings:
@@ -27,30 +29,10 @@ def test_settings_come_back_from_the_environment_as_they_were(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = Settings(
-        model=Path("/models/events"),
-        database_url="postgresql://me:a=b@host/db?x=1",
-        host="::1",
-        port=0,
-        keys="on",
-        hosts="a.example, b.example",
-        proxies="10.0.0.1",
-        secure_cookies=True,
-        max_body=10,
-        rate=0,
-        max_events=7,
-        max_connections=9,
-        idle_timeout=1.5,
-        stop_timeout=0,
-        name="Books & more",
-        accent="#7a1f5c",
-        accent_dark="#f0a8d0",
-        logo="logo.svg",
-        max_import=11,
-        time_zone="Europe/Brussels",
-        interpreter="mine",
-        synonyms="synonyms.toml",
-        mcp=False,
-    )
+        model=Path("/models/events"), database_url="postgresql://me:a=b@host/db?x=1", host="::1",
+        port=0, keys="on", hosts="a.example, b.example", secure_cookies=True, idle_timeout=1.5,
+        name="Books & more", accent="#7a1f5c", time_zone="Europe/Brussels", mcp=False,
+    )  # fmt: skip
     for given in (settings, Settings(model=Path("m"))):
         for name, text in environment(given).items():
             monkeypatch.setenv(name, text)
@@ -66,33 +48,20 @@ def test_variables_set_what_they_name_and_arguments_come_first(
     assert Settings(model=Path("m")).port == 8000  # arguments alone read no variable
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("PORT", "eighty"),
-        ("PORT", "70000"),
-        ("PORT", "-1"),
-        ("MAX_CONNECTIONS", "0"),
-        ("IDLE_TIMEOUT", "inf"),
-        ("STOP_TIMEOUT", "-1"),
-        ("SECURE_COOKIES", "maybe"),
-        ("HOSTS", "https://a.example"),
-        ("HOSTS", "a.example,b.example:80"),
-        ("KEYS", "perhaps"),
-        ("NAME", " "),
-        ("NAME", "x" * 41),
-        ("ACCENT", "teal"),
-        ("ACCENT_DARK", "#12345"),
-        ("TIME_ZONE", "Europe/Gent"),
-        ("TIME_ZONE", "../../etc/passwd"),
-        ("MAX_IMPORT", "0"),
-        ("MCP", "perhaps"),
-    ],
-)
+WRONG = """
+PORT=eighty PORT=70000 MAX_CONNECTIONS=0 IDLE_TIMEOUT=inf STOP_TIMEOUT=-1 SECURE_COOKIES=maybe
+HOSTS=https://a.example HOSTS=a.example,b.example:80 KEYS=perhaps ACCENT=teal ACCENT_DARK=#12345
+TIME_ZONE=Europe/Gent TIME_ZONE=../../etc/passwd MAX_IMPORT=0 MCP=perhaps MAX_BODY=0 RATE=-5
+MAX_EVENTS=0 KEY_RATE=-1 LOG_LEVEL=loud LOG_FORMAT=xml MONITORING=10.0.0.0/40 MONITORING=localhost
+"""
+
+
+@pytest.mark.parametrize("wrong", [*WRONG.split(), "NAME= ", f"NAME={'x' * 41}"])
 def test_an_error_names_the_variable_and_what_was_found(
-    monkeypatch: pytest.MonkeyPatch, name: str, text: str
+    monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
-    with pytest.raises(ParameterError, match=rf"TEASER_{name}\) cannot be '{text}'"):
+    name, _, text = wrong.partition("=")
+    with pytest.raises(ParameterError, match=rf"TEASER_{name}.*'{text}'"):
         read(monkeypatch, MODEL="m", **{name: text})
 
 
@@ -106,22 +75,14 @@ def test_a_setting_that_does_not_exist_is_refused() -> None:
         Settings(model=Path("m"), prot=80)
 
 
-@pytest.mark.parametrize(
-    ("host", "keys", "needed"),
-    [
-        ("127.0.0.1", "auto", False),
-        ("localhost", "auto", False),
-        ("::1", "auto", False),
-        ("0.0.0.0", "auto", True),  # noqa: S104
-        ("::", "auto", True),
-        ("10.0.0.7", "auto", True),
-        ("example.org", "auto", True),
-        ("127.0.0.1", "on", True),
-        ("0.0.0.0", "off", False),  # noqa: S104
-    ],
-)
-def test_keys_are_needed_wherever_others_can_reach(host: str, keys: str, needed: bool) -> None:
-    assert Settings(model=Path("m"), host=host, keys=keys).needs_keys is needed
+def test_keys_are_needed_wherever_others_can_reach() -> None:
+    def needed(host: str, keys: str) -> bool:
+        return Settings(model=Path("m"), host=host, keys=keys).needs_keys
+
+    assert not any(needed(host, "auto") for host in ("127.0.0.1", "localhost", "::1"))
+    assert all(needed(host, "auto") for host in (EVERYWHERE, "::", "10.0.0.7", "example.org"))
+    assert needed("127.0.0.1", "on")
+    assert not needed(EVERYWHERE, "off")
 
 
 def test_the_database_lies_beside_the_model_unless_given(
@@ -131,9 +92,6 @@ def test_the_database_lies_beside_the_model_unless_given(
     assert Settings(model=Path("model")).database == f"sqlite:///{tmp_path}/model.people.db"
     given: dict[str, Any] = {"database_url": "postgresql:///people"}
     assert Settings(model=Path("model"), **given).database == "postgresql:///people"
-
-
-EVERYWHERE = "0.0.0.0"  # noqa: S104
 
 
 @pytest.mark.parametrize(
@@ -161,43 +119,6 @@ def test_names_are_ours_or_not(given: dict[str, Any], header: str, is_own: bool)
     assert Settings(model=Path("m"), **given).is_own_host(header) is is_own
 
 
-@pytest.mark.parametrize(
-    ("header", "host"),
-    [
-        ("A.example:80", "a.example"),
-        ("a.example.", "a.example"),
-        ("[::1]:80", "::1"),
-        ("::1", None),
-        ("a b", None),
-        ("a/b", None),
-        ("a@b", None),
-        ("a:80:80", None),
-        ("a:x", None),
-        ("", None),
-        (".", None),
-    ],
-)
-def test_a_host_is_read(header: str, host: str | None) -> None:
-    assert host_of(header) == host
-
-
-def test_wrong_values_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, value in (
-        ("MAX_BODY", "0"),
-        ("RATE", "-5"),
-        ("MAX_EVENTS", "0"),
-        ("KEY_RATE", "-1"),
-        ("LOG_LEVEL", "loud"),
-        ("LOG_FORMAT", "xml"),
-        ("MONITORING", "10.0.0.0/40"),
-        ("MONITORING", "localhost"),
-    ):
-        monkeypatch.setenv(f"TEASER_{name}", value)
-        with pytest.raises(ParameterError, match=f"{name.lower()}.*{value}|{name}.*{value}"):
-            Settings.from_environment(model=tmp_path)
-        monkeypatch.delenv(f"TEASER_{name}")
-
-
 def test_boosts_are_read_and_come_back_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -211,19 +132,3 @@ def test_boosts_are_read_and_come_back_from_the_environment(
     for wrong in ("promoted", "promoted:much", ":1", "a:1;b"):
         with pytest.raises(ParameterError, match=r"TEASER_BOOST.*ID_OR_TAG:number"):
             Settings(model="m", boost=wrong)
-
-
-def test_the_time_zone_is_that_of_the_machine_unless_given() -> None:
-    assert Settings(model=Path("m")).zone is None
-    zone = Settings(model=Path("m"), time_zone=" Europe/Brussels ").zone
-    assert zone is not None
-    assert zone.key == "Europe/Brussels"
-
-
-def test_only_an_import_may_be_large() -> None:
-    settings = Settings(model=Path("m"), max_body=10, max_import=99)
-    assert (
-        settings.largest_body("/api/v1/people/x/import") == settings.largest_body("/import") == 99
-    )
-    assert settings.largest_body("/act") == settings.largest_body("/imports") == 10
-    assert Settings(model=Path("m"), max_body=100, max_import=9).largest_body("/import") == 100

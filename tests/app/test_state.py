@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from teaser.app.state import (
     LIMITS,
     Draft,
-    Ending,
     Event,
-    Feed,
     State,
     check,
     ending,
@@ -62,7 +60,7 @@ SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 COPIES = st.builds(
     lambda presses, passing, filters, variety: {
         "presses": presses,
-        "passing": [[tag, steps, time_text(at)] for (tag, at), steps in passing.items()],
+        "temporary": [[tag, steps, time_text(at)] for (tag, at), steps in passing.items()],
         "filters": filters,
         "variety": variety,
         "balance": 0.5,
@@ -203,7 +201,7 @@ def test_what_ends_does_not_come_back_and_nothing_else_changes(
         changed = {end.name for end in gone if end.kind == "press"}
         for tag in {*earlier.presses, *later.presses} - changed:
             assert earlier.presses.get(tag) == later.presses.get(tag)
-        assert earlier.lasting_presses == later.lasting_presses
+        assert earlier.permanent_presses == later.permanent_presses
         assert earlier.history == later.history
         assert list(earlier.feeds) == list(later.feeds)
 
@@ -259,65 +257,8 @@ def passing(until: datetime, **tags: int) -> Event:
     return Event("press", {**press(**tags).data, "until": time_text(until)})
 
 
-class TestActs:
-    def test_the_latest_strength_counts(self) -> None:
-        strong, weak = ({"item": "a", "strength": x} for x in (2.0, -0.25))
-        events = [Event("view", strong), Event("view", {"item": "b"}), Event("view", weak)]
-        assert state_of(events).strengths == {"a": -0.25}
-        assert state_of(events).history == ("b", "a")
-        assert state_of([*events, Event("undo")]).strengths == {"a": 2.0}
-        assert state_of([*events, Event("view", {"item": "a"})]).strengths == {}
-        assert state_of([*events, Event("remove", {"item": "a"})]).strengths == {}
-
-    def test_what_is_set_takes_the_place_of_what_was_set(self) -> None:
-        course = [
-            Event("balance", {"balance": 0.2}),
-            Event("about", {"about": ["age=young", "sex=F", "age=young"]}),
-            Event("balance", {"balance": 1}),
-        ]
-        assert state_of(course).balance == 1
-        assert state_of(course).about == ("age=young", "sex=F")
-        assert state_of([*course, Event("undo")]).balance == 0.2
-        later = [*course, Event("about", {"about": ["age=old"]})]
-        assert state_of(later).about == ("age=old",)
-        again = state_of([*later, Event("reset")])
-        assert (again.balance, again.about) == (0.5, ())
-        assert state_of([*later, Event("reset"), Event("undo")]).about == ("age=old",)
-
-
-class TestFeeds:
-    def test_a_new_feed_is_a_copy_and_lists_are_apart(self) -> None:
-        course = [press(a=2), Event("make_feed", {"feed": "Friday"}), press(b=1)]
-        state = state_of(course)
-        assert (state.feed, list(state.feeds)) == ("Friday", ["", "Friday"])
-        assert state.presses == {"tag=a": 2, "tag=b": 1}
-        assert state.feeds[""] == Feed({"tag=a": 2})
-        back = state_of([*course, Event("switch_feed", {"feed": ""}), view("i")])
-        assert (back.presses, back.history) == ({"tag=a": 2}, ("i",))
-        assert state_of([*course, view("i")]).history == ("i",)
-
-    def test_renaming_keeps_the_place_and_dropping_goes_back_to_the_main_list(self) -> None:
-        made = [Event("make_feed", {"feed": name}) for name in ("a", "b", "c")]
-        renamed = [*made, Event("rename_feed", {"feed": "b", "name": "B"})]
-        assert list(state_of(renamed).feeds) == ["", "a", "B", "c"]
-        gone = state_of([*renamed, Event("drop_feed", {"feed": "c"})])
-        assert (gone.feed, list(gone.feeds)) == ("", ["", "a", "B"])
-        assert state_of([*renamed, Event("drop_feed", {"feed": "c"}), Event("undo")]).feed == "c"
-
-
 class TestEnds:
     DAY, WEEK = START + timedelta(1), START + timedelta(7)
-
-    def test_presses_for_now_add_to_those_that_last(self) -> None:
-        course = [
-            press(a=2),
-            Event("press", {"presses": {"tag=a": 2}, "until": time_text(self.DAY)}),
-        ]
-        before, after = state_of(course, START), state_of(course, self.DAY)
-        assert before.presses == {"tag=a": 4}
-        assert before.ends == (Ending("press", "tag=a", 2, self.DAY),)
-        assert before.lasting == after.presses == {"tag=a": 2}
-        assert (after.ends, after.lasting) == ((), None)
 
     def test_net_presses_stay_in_range_and_the_rest_comes_back(self) -> None:
         course = [
@@ -327,24 +268,6 @@ class TestEnds:
         assert state_of(course, START).presses == {"tag=a": -2}
         assert state_of([*course, press(a=-5)], START).presses == {"tag=a": -5}
         assert state_of(course, self.WEEK).presses == {"tag=a": 5}
-
-    def test_what_is_hidden_for_a_week_is_shown_after_it(self) -> None:
-        hide = [
-            Event("hide", {"tag": "type=film", "until": time_text(self.WEEK)}),
-            Event("hide", {"item": "i1", "until": time_text(self.DAY)}),
-            Event("hide", {"item": "i2"}),
-        ]
-        state = state_of(hide, START)
-        assert (state.hidden, state.hidden_tags) == (("i1", "i2"), ("type=film",))
-        assert [(end.name, end.is_item) for end in state.ends] == [
-            ("i1", True),
-            ("type=film", False),
-        ]
-        assert state_of(hide, self.DAY).hidden == ("i2",)
-        assert state_of(hide, self.WEEK).hidden_tags == ()
-        # The latest word counts.
-        again = [*hide, Event("hide", {"item": "i1"})]
-        assert state_of(again, self.WEEK).hidden == ("i2", "i1")
 
 
 @given(COURSES.map(possible), ACTS)
@@ -428,7 +351,7 @@ LARGE: dict[str, dict[str, Any]] = {
         ]
     },
     "things that end by themselves": {
-        "feeds": [["", {"passing": [[f"a={n}", 1, END] for n in range(200)]}]],
+        "feeds": [["", {"temporary": [[f"a={n}", 1, END] for n in range(200)]}]],
         "hidden": [["i1", END]],
     },
     "feeds": {"feeds": [["", {}], *([f"x{n}", {}] for n in range(LIMITS["feeds"] + 1))]},

@@ -8,8 +8,8 @@ import pytest
 from app.conftest import PLUS, VIEW, append, people_with_events
 from sqlalchemy import create_engine, inspect, text
 
-from teaser.app.state import Draft, Event, Feed, ListFilter, State, state_of, time_text
-from teaser.app.store import MAX_SHARES, Decided, Store, StoredShare, Visits, share_id_of
+from teaser.app.state import Draft, Event, State, state_of, time_text
+from teaser.app.store import MAX_SHARES, Decided, Store, Visits, share_id_of
 from teaser.errors import LimitError, ParameterError, UnknownNameError
 
 
@@ -243,7 +243,6 @@ class TestManyAtOnce:
 PRESS = Event("press", {"presses": {"town=Ghent": 2}})
 FRIDAY = Event("make_feed", {"feed": "Friday night"})
 ONLY = Event("filter", {"filters": {"only": ["type=film"], "when": "weekend"}})
-FILTERS = ListFilter(only=("type=film",), when="weekend")
 
 
 @pytest.fixture
@@ -252,19 +251,6 @@ def person(store: Store) -> str:
     for event in (Event("view", {"item": "i1"}), PRESS, FRIDAY, ONLY):
         append(store, person_id, event)
     return person_id
-
-
-def test_a_link_to_a_feed_shows_it_as_it_was_and_nothing_else(store: Store, person: str) -> None:
-    token, made = store.make_share(person, "friday NIGHT")
-    assert made == StoredShare(share_id_of(token), 4, made.created_at, "Friday night")
-    for event in (PRESS, Event("rename_feed", {"feed": "Friday night", "name": "Saturday"})):
-        append(store, person, event)
-    expected = Feed({"town=Ghent": 2}, FILTERS)
-    assert store.shared_feed(token) == ("Friday night", expected)
-    assert store.shared_state(token) is None  # never the history
-    main, _ = store.make_share(person, "")
-    assert store.shared_feed(main) == ("", Feed({"town=Ghent": 2}))
-    assert [share.feed for share in store.shares(person)] == ["Friday night", ""]
 
 
 def visitor(store: Store, *events: Event) -> str:

@@ -53,7 +53,7 @@ def test_each_wish_has_its_effect(catalogue: Catalogue) -> None:
         "variety 0.6",
     )
     assert state.presses == {str(kind): 2, str(other): -1}
-    assert state.lasting_presses == {str(kind): 2}
+    assert state.permanent_presses == {str(kind): 2}
     assert state.filters == ListFilter((str(town),), (str(other),), {"price": 20}, when="weekend")
     assert state.hidden_tags == (str(catalogue.features["theme"][0]),)
     assert state.variety == 0.6
@@ -163,11 +163,3 @@ def test_any_wishes_without_contradiction_can_be_applied_one_set_after_the_other
             assert wish.kind != "only" or wish.name in state.filters.only
             assert wish.kind != "without" or wish.name in state.filters.without
             assert wish.kind != "never" or wish.name in state.hidden_tags
-
-
-def test_a_table_without_numbers_has_no_bounds(model: Teaser) -> None:
-    catalogue = Catalogue(model)
-    assert "price" not in catalogue.numbers
-    event = event_of(read("at_most price 5"), State(), catalogue)
-    with pytest.raises(UnknownNameError, match="'price'"):
-        decide(State(), event, catalogue)

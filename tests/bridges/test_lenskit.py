@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse as sp
 from bridges.conftest import page_block
 from lenskit import batch
 from lenskit.data import Dataset, DatasetBuilder, ItemList, RecQuery
@@ -120,19 +119,6 @@ def test_attributes_of_items_become_tags(ml_ds: Dataset, scorer: TeaserScorer) -
     assert scorer.model_.title(3) == "Film 3"
 
 
-def test_sparse_attributes_become_tags_by_their_names(
-    ml_ratings: pd.DataFrame, films: pl.DataFrame
-) -> None:
-    made, ids = build(ml_ratings, films), films["item_id"].to_numpy()
-    table = np.zeros((len(ids), 2))
-    table[::2, 0] = 3.0
-    table[1::3, 1] = 1.0
-    made.add_vector_attribute("item", "words", ids, sp.csr_array(table), dim_names=["noir", "slow"])
-    found = read_dataset(made.build(), TeaserConfig(rules=[teaser.ListOf("words")]))
-    counts = dict(zip(map(str, found.tags), found.S.sum(axis=0).tolist(), strict=True))
-    assert counts == {"words=noir": 60.0, "words=slow": 40.0}
-
-
 def test_scores_are_those_of_the_library(ml_ds: Dataset, scorer: TeaserScorer) -> None:
     same = teaser.Teaser(**PENALTIES).fit(read_dataset(ml_ds, TeaserConfig()))
     history = ml_ds.user_row(7)
@@ -195,17 +181,6 @@ def test_it_is_measured_like_any_other(ml_ds: Dataset, rng: np.random.Generator)
         means[name] = run.measure(lists, fold.test).list_summary().loc["NDCG", "mean"]
     # Chance is near 0.05 here.
     assert all(mean > 0.12 for mean in means.values()), means
-
-
-def test_the_seed_is_of_the_configuration_or_of_the_training(ml_ds: Dataset) -> None:
-    def seed(options: TrainingOptions, **given: Any) -> int:
-        found = TeaserScorer(**PENALTIES, **given)
-        found.train(ml_ds, options)
-        return int(found.model_.parameters()["rng"])
-
-    assert seed(TrainingOptions()) == 0
-    assert seed(TrainingOptions(rng=5)) == seed(TrainingOptions(rng=5)) != 0
-    assert seed(TrainingOptions(rng=5), rng=9) == 9
 
 
 def test_attributes_of_users_are_learned_from_if_asked(

@@ -16,7 +16,7 @@ from rectools.dataset import Dataset
 from rectools.exceptions import NotFittedError
 from rectools.metrics import MAP, Recall
 from rectools.model_selection import LastNSplitter, cross_validate
-from rectools.models import PopularModel, load_model, model_from_config, model_from_params
+from rectools.models import PopularModel, load_model, model_from_config
 
 import teaser
 from teaser.bridges.rectools import TeaserModel, TeaserModelConfig, read_dataset, tag_feature
@@ -179,19 +179,6 @@ def test_a_model_is_made_again_of_its_configuration(data: Dataset, simple_types:
     assert_frame_equal(ours[0], ours[2])
     parameters = named.model_.parameters()
     assert (parameters["remainder"].l2, parameters["discovered"].grains) == (20.0, (10, 5))
-
-
-def test_a_configuration_is_what_was_given() -> None:
-    assert TeaserModel().get_config() == {"cls": TeaserModel, "verbose": 0}
-    assert TeaserModel.from_config({}).get_config() == TeaserModel().get_config()
-    path = "teaser.bridges.rectools.TeaserModel"
-    found = model_from_params({"cls": path, "remainder.l2": 5.0, "recipe": "neighbours"})
-    assert found.get_params()["remainder.l2"] == 5.0
-    assert set(teaser.Teaser().parameters()) <= set(TeaserModelConfig.model_fields)
-    with pytest.raises(ValueError, match="Extra inputs"):
-        TeaserModel(l2_wieghts=3)
-    with pytest.raises(ValueError, match=r"no option 'l3'.*Closest: l2"):
-        TeaserModel(remainder={"l3": 1.0})
 
 
 def test_an_unfitted_model_says_so(data: Dataset) -> None:

@@ -30,12 +30,6 @@ def test_a_check_finds_the_data_set_of_the_fit(shop: Path) -> None:
     assert "Two halves of the people" in found
 
 
-def test_a_check_for_programs(shop: Path) -> None:
-    found = json.loads(said("check", shop / "model", shop / "data", "--no-stability", "--json"))
-    assert found["stability"] is None
-    assert sum(found["parts"].values()) == pytest.approx(1.0)
-
-
 def test_a_data_set_that_is_gone_has_to_be_named(grouped: Path, shop: Path, tmp_path: Path) -> None:
     shutil.copytree(grouped, tmp_path / "g")
     said("fit", tmp_path / "g" / "data", "--out", tmp_path / "m", *GROUPS)
@@ -92,14 +86,6 @@ def test_a_card_finds_the_data_set_of_the_fit(shop: Path) -> None:
     assert said("card", shop / "model", "--data", shop / "data", "--seed", 0) == said(
         "card", shop / "model"
     )
-
-
-def test_a_card_is_written_to_a_file(shop: Path, tmp_path: Path) -> None:
-    told = said("card", shop / "model", "--out", tmp_path / "CARD.md", "--stability")
-    assert "CARD.md has the card of" in told
-    text = (tmp_path / "CARD.md").read_text(encoding="utf-8")
-    assert text.startswith("# Model card: model\n")
-    assert "Two halves of the people" in text
 
 
 def test_a_data_set_that_is_gone_or_another_is_left_out(shop: Path, tmp_path: Path) -> None:

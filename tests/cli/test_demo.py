@@ -1,4 +1,4 @@
-"""The demonstration's choices, and what a fitted model must visibly learn from the events."""
+"""What a model must visibly learn from the generated events, and the demonstration."""
 
 from datetime import date
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 from commands import refused, said
 
 from teaser import Dataset, Tag, Teaser, load
-from teaser.cli.demo import TOWN, choose_person, choose_tag
 from teaser.data import demo
 
 
@@ -20,39 +19,6 @@ def catalogue() -> Dataset:
 @pytest.fixture(scope="module")
 def fitted(catalogue: Dataset) -> Teaser:
     return Teaser().fit(catalogue)
-
-
-def test_the_catalogue_is_as_large_as_promised(catalogue: Dataset) -> None:
-    assert catalogue.n_items >= 2000
-    assert catalogue.n_users >= 8000
-    features = {
-        "type",
-        "theme",
-        "audience",
-        "region",
-        "town",
-        "day",
-        "setting",
-        "price_band",
-        "labels",
-    }
-    assert set(catalogue.tag_report.tags) == features
-    assert set(catalogue.rules.roles) == {"title", "picture", "description", "date"}
-
-
-def test_the_person_went_mostly_to_one_town(catalogue: Dataset) -> None:
-    history = choose_person(catalogue)
-    towns = [catalogue.table["town"][catalogue.items.index_of(i)] for i in history]
-    assert 5 <= len(history) <= 8
-    assert towns.count(TOWN.value) > len(towns) / 2
-
-
-def test_the_presses_change_the_list(catalogue: Dataset, fitted: Teaser) -> None:
-    history = choose_person(catalogue)
-    tag = choose_tag(fitted, history)
-    before = {r.item_id for r in fitted.recommend(history, k=10)}
-    after = {r.item_id for r in fitted.recommend(history, {tag: 3}, k=10)}
-    assert len(after - before) >= 2
 
 
 def mean_town_affinities(model: Teaser) -> tuple[list[str], np.ndarray, np.ndarray]:

@@ -1,9 +1,8 @@
-"""The commands of studies: evaluate, tune, simulate, report; the fit command that they print."""
+"""The commands of studies: evaluate, tune, report; the fit command that they print."""
 
 import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,7 @@ import pytest
 from commands import refused, said
 
 from teaser import Dataset, Teaser, load
-from teaser.cli.evaluate import (
-    fit_command,
-    show_best,
-    show_dial,
-)
-from teaser.cli.output import out
+from teaser.cli.evaluate import fit_command
 from teaser.evaluate.study.plan import DataPlan, SplitPlan, Study
 from teaser.evaluate.study.propose import open_study
 from teaser.evaluate.study.results import DialResults, StudyResults, read_results
@@ -77,46 +71,6 @@ def dial() -> DialResults:
 def test_a_study_of_tables_leaves_the_prepared_folder_to_name() -> None:
     command = fit_command(a_study(Path(), DataPlan("events")), {})
     assert command == "teaser fit DATA --out mine-model --l2-weights 200 --l2-encoder 500"
-
-
-def test_best_parameters_of_every_model_and_a_command_for_each_teaser(
-    results: StudyResults, capsys: pytest.CaptureFixture[str]
-) -> None:
-    study = Study("mine", "Mine", DataPlan(prepared="shop"), SplitPlan(5, 5), ())
-    show_best(results, study)
-    printed = capsys.readouterr().out
-    for model in results.models:
-        assert model.name in printed
-    assert "l2_weights=" in printed
-    commands = [line for line in printed.splitlines() if line.startswith("  teaser fit shop ")]
-    assert len(commands) == sum(model.kind == "Teaser" for model in results.models)
-
-
-def test_without_a_teaser_there_is_no_command(
-    results: StudyResults, capsys: pytest.CaptureFixture[str]
-) -> None:
-    study = Study("mine", "Mine", DataPlan(prepared="shop"), SplitPlan(5, 5), ())
-    others = tuple(model for model in results.models if model.kind != "Teaser")
-    show_best(replace(results, models=others), study)
-    assert "teaser fit" not in capsys.readouterr().out
-
-
-def test_what_the_recommended_setting_is_near_to_is_true(
-    dial: DialResults, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(out, "width", 160)
-    show_dial(dial)
-    printed = capsys.readouterr().out
-    assert "the most of all within 1 % of the best." in printed
-    assert "below the best of all" not in printed
-    best = max(setting.value for setting in dial.settings)
-    other = replace(dial.recommended, kind="NeighbourEASE", value=2 * best)
-    show_dial(replace(dial, settings=(*dial.settings, other)))
-    printed = capsys.readouterr().out
-    near = (
-        "the most of all within 1 % of the best with tags, which is 50.0 % below the best of all."
-    )
-    assert near in printed
 
 
 STUDY = """
@@ -240,15 +194,6 @@ def test_evaluate_prints_what_it_writes(study: Path, evaluated: str) -> None:
     (simulated,) = results.simulations
     assert f"{simulated.gain['ndcg@100'].mean:+.4f}" in evaluated
     assert f"teaser report {path}" in evaluated.replace("\n", "")
-
-
-def test_simulate_takes_the_parameters_that_evaluate_found(study: Path, evaluated: str) -> None:
-    printed = said("simulate", study, "--quick", "--tags", "2", "--strength", "5", "--draws", "1")
-    rows = [line for line in printed.splitlines() if "TEASER" in line]
-    assert len(rows) == 1
-    model, scale, step, tags, presses, after, *_ = rows[0].split()
-    assert (model, scale, step, tags, presses) == ("TEASER", "robust", "own", "2", "+5")
-    assert 0 < float(after) < 1
 
 
 def test_tune_prints_the_dial_and_draws_it(study: Path, tuned: str) -> None:

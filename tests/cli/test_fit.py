@@ -1,14 +1,13 @@
 """fit and estimate: what they write and print, extensions, memory, earlier models."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from commands import refused, run, said
-from conftest import RULES, small_tables
+from conftest import RULES
 
 import teaser
 from teaser import Dataset, Teaser
@@ -47,15 +46,6 @@ def test_a_fit_begins_from_an_earlier_model(whole: Path, tmp_path: Path) -> None
     np.testing.assert_allclose(second.encoder_, first.encoder_, atol=1e-5)
 
 
-@pytest.mark.parametrize("place", ["whole", "parted"])
-def test_an_estimate_knows_of_the_remainder(place: str, request: pytest.FixtureRequest) -> None:
-    folder = request.getfixturevalue(place)
-    plain = json.loads(said("estimate", folder, "--gram", "sparse", "--json"))
-    more = json.loads(said("estimate", folder, "--remainder-l2", "300", "--json"))
-    assert "items x items" not in plain["memory"]
-    assert more["memory"]["items x items"] > 0
-
-
 @pytest.mark.parametrize("settings", [["--gram", "dense"], ["--solver", "admm"], []])
 @pytest.mark.parametrize("place", ["whole", "parted"])
 def test_what_does_not_fit_is_refused_however_it_is_held(
@@ -70,14 +60,6 @@ def test_what_does_not_fit_is_refused_however_it_is_held(
     assert "this machine has 10 kB" in heard
     assert "items x tags" in heard
     assert not (tmp_path / "m").exists()
-
-
-def test_a_memory_limit_holds_for_a_dense_gram_too(parted: Path, tmp_path: Path) -> None:
-    heard = refused(
-        "fit", parted, "-o", tmp_path / "m", "--gram", "dense", "--memory-limit", "10kB"
-    )
-    assert "the memory limit is 10 kB" in heard
-    assert "a higher limit" in heard
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "http://127.0.0.1:80", "tcp://"])
@@ -96,27 +78,6 @@ def test_options_of_an_extension_switch_it_on(shop: Path, tmp_path: Path) -> Non
     assert model.encoder_.nnz == int(0.4 * model.encoder_.shape[0] * model.encoder_.shape[1])
     weights = model.decoder_.data[model.decoder_.indices < len(model.tags_) - 1]
     assert np.abs(weights - 1).max() > 0.01
-
-
-def test_items_without_neighbours_are_said(tmp_path: Path) -> None:
-    interactions, items = small_tables()
-    new = pl.DataFrame({"item_id": ["n1", "n2"], "title": ["A", "B"], "type": ["film", "film"]})
-    Dataset.from_tables(interactions, items, rules=RULES).save(tmp_path / "all")
-    every = pl.concat([items, new], how="diagonal")
-    Dataset.from_tables(interactions, every, rules=RULES).save(tmp_path / "more")
-    line = "2 items without neighbours: nobody chose them with another"
-    assert line in said("fit", tmp_path / "more", "--out", tmp_path / "m", "--remainder")
-    content = json.loads(said("info", tmp_path / "m", "--json"))
-    assert content["remainder"]["without_neighbours"] == 2
-    without = said("fit", tmp_path / "all", "--out", tmp_path / "n", "--remainder")
-    assert "neighbours:" not in without
-
-
-def test_it_says_beforehand_what_it_takes(shop: Path, tmp_path: Path) -> None:
-    result = run("fit", shop / "data", "--out", tmp_path / "m")
-    assert "memory" in result.stderr
-    assert "time" in result.stderr
-    assert "iterations, residual" in result.stdout
 
 
 def test_json_goes_alone_to_stdout(shop: Path, tmp_path: Path) -> None:
@@ -192,22 +153,6 @@ def test_a_fit_without_penalties_chooses_and_says_why(many: Path, chosen: tuple[
     np.testing.assert_array_equal(library.encoder_, model.encoder_)
 
 
-def test_it_says_what_the_largest_recipe_takes(many: Path, tmp_path: Path) -> None:
-    result = run("fit", many, "-o", tmp_path / "m", "--recipe", "weighted")
-    assert "largest recipe: memory" in result.stderr
-    assert "largest recipe: time" in result.stderr
-
-
-def test_info_shows_the_table(chosen: tuple[Path, str]) -> None:
-    folder, printed = chosen
-    shown = said("info", folder)
-    table = printed[printed.index("recipe") : printed.index("on 50 held-out")]
-    assert table in shown
-    found = json.loads(said("info", folder, "--json"))["recipe"]
-    assert found["n_users"] == 50
-    assert {trial["name"] for trial in found["tried"]} == {"Popularity", "EASE", *RECIPES}
-
-
 def test_given_options_hold_for_the_chosen_recipe(many: Path, tmp_path: Path) -> None:
     words = ("--recipe", "weighted", "--tol", 1e-4, "--weights-user-power", 0.3, "--seed", 4)
     said("fit", many, "-o", tmp_path / "m", *words)
@@ -216,22 +161,6 @@ def test_given_options_hold_for_the_chosen_recipe(many: Path, tmp_path: Path) ->
     assert (model.tol, model.rng) == (1e-4, 4)
     assert model.recipe_ is not None
     assert {t.name for t in model.recipe_.tried} == {"Popularity", "EASE", "weighted"}
-
-
-def test_groups_keep_their_names_over_refits(shop: Path, tmp_path: Path) -> None:
-    words = ("--l2-weights", 5, "--discovered-grains", 8)
-    data = Dataset.load(shop / "data")
-    said("fit", shop / "data", "-o", tmp_path / "m", *words)
-    first = names(tmp_path / "m")
-    data.at(np.arange(40, data.n_users)).save(tmp_path / "later")
-    shutil.copytree(tmp_path / "m", tmp_path / "n")
-    said("fit", tmp_path / "later", "-o", tmp_path / "m", *words, "--seed", 3)
-    assert len(names(tmp_path / "m") & first) >= 0.8 * len(first)
-    said("fit", tmp_path / "later", "-o", tmp_path / "n", *words, "--seed", 3, "--no-keep-groups")
-    anew = teaser.load(tmp_path / "n", Teaser).groups_
-    assert anew is not None
-    assert anew.retired == ()
-    assert anew.former == {}
 
 
 def test_a_damaged_model_can_be_fitted_anew(shop: Path, tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +26,6 @@ def installed(*words: Any, **env: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [command, *words], capture_output=True, check=False, env={**os.environ, **env}
     )
-
-
-def test_the_help_lists_every_command() -> None:
-    text = said("--help")
-    names = (
-        *("prepare", "partition", "fit", "estimate", "add", "check", "groups", "card"),
-        *("recommend", "similar", "profile", "explain", "info", "demo", "serve", "keys"),
-        *("evaluate", "tune", "simulate", "report"),
-    )
-    listed = [line.split()[1] for line in text.splitlines() if line.startswith("│")]
-    assert set(names) <= set(listed)
 
 
 def test_a_result_of_another_kind_is_not_replaced(shop: Path) -> None:
@@ -97,26 +84,6 @@ def test_the_installed_command_ends_with_code_2_and_no_traceback(tmp_path: Path)
         [sys.executable, "-m", "teaser", "--version"], capture_output=True, check=True
     )
     assert module.stdout == version.stdout
-
-
-def help_texts() -> Iterator[tuple[str, str]]:
-    """Yield the name of every command and option, and its help."""
-    todo: list[tuple[str, Any]] = [("teaser", typer.main.get_command(app))]
-    while todo:
-        name, command = todo.pop()
-        yield name, command.help or ""
-        for parameter in command.params:
-            if parameter.name != "help":
-                yield f"{name} {parameter.name}", getattr(parameter, "help", None) or ""
-        todo += [(f"{name} {n}", c) for n, c in getattr(command, "commands", {}).items()]
-
-
-def test_every_help_text_is_a_sentence() -> None:
-    for name, text in help_texts():
-        # The default of an option of an extension stands after its sentence.
-        sentence = text.partition(" [dim]")[0]
-        assert sentence.endswith((".", "...")), name
-        assert not re.search(r"\s[.,;:](\s|$)|\s$", sentence), f"{name}: {sentence!r}"
 
 
 HOSTILE = "\x1b[2Jowned\x07\x9b2J\u202e"

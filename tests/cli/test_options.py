@@ -1,65 +1,14 @@
-"""Options that commands share, and options read from constructors."""
+"""Options that commands share, and steps that end with the sum."""
 
-import inspect
-from typing import get_args
+import re
+from io import StringIO
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from rich.console import Console, RenderableType
 
 from teaser import Teaser
-from teaser.cli import fit, options
-from teaser.cli.options import build
-from teaser.errors import ParameterError
-from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder
-
-
-def test_several_numbers_are_written_with_commas() -> None:
-    given = dict.fromkeys(inspect.signature(fit.fit).parameters)
-    plain = {**given, "discovered_grains": "100, 7.5", "discovered_names": "groups.toml"}
-    wanted = DiscoveredTags(grains=(100, 7.5), names="groups.toml")
-    assert build(Teaser, plain).discovered == wanted
-    assert build(Teaser, {**given, "discovered": True}).discovered == DiscoveredTags()
-    for wrong in ("100;20", "many", "100,"):
-        with pytest.raises(ParameterError, match=f"--discovered-grains .* found '{wrong}'"):
-            build(Teaser, {**given, "discovered_grains": wrong})
-    app = typer.Typer()
-    app.command()(fit.fit)
-    said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    assert "default: 20,5" in said
-
-
-def test_a_word_may_stand_in_place_of_a_number() -> None:
-    given = dict.fromkeys(inspect.signature(fit.fit).parameters)
-    assert build(Teaser, {**given, "tol": "settled"}).tol == "settled"
-    assert build(Teaser, {**given, "tol": "1e-2"}).tol == 0.01
-    with pytest.raises(ParameterError, match="--tol takes a number or settled, found 'soon'"):
-        build(Teaser, {**given, "tol": "soon"})
-
-
-def test_fit_and_estimate_have_every_parameter_of_the_model() -> None:
-    wanted = set(inspect.signature(Teaser).parameters)
-    for extension, kind in (
-        ("remainder", Remainder),
-        ("decoder", LearnedDecoder),
-        ("sparse", SparseEncoder),
-    ):
-        wanted |= {f"{extension}_{entry}" for entry in inspect.signature(kind).parameters}
-    for command in (fit.fit, fit.estimate):
-        found = inspect.signature(command).parameters
-        assert wanted <= set(found)
-        for name in wanted:
-            _, info = get_args(found[name].annotation)
-            assert info.help, name
-            assert info.rich_help_panel, name
-
-
-def test_without_options_the_model_is_the_default_one() -> None:
-    parameters = inspect.signature(fit.estimate).parameters
-    given = {
-        name: p.default for name, p in parameters.items() if name not in ("dataset", "as_json")
-    }
-    assert vars(build(Teaser, given)) == vars(Teaser())
+from teaser.cli import options
+from teaser.cli.output import draw_steps
 
 
 def test_ids_are_repeated_or_separated_by_commas() -> None:
@@ -85,3 +34,19 @@ def test_presses_are_counted_by_tag() -> None:
     assert options.read_presses(None) == {}
     given = ["a=b", "a=b:+2", "c=d:-3", "e=f:g", "h=i:+j"]
     assert options.read_presses(given) == {"a=b": 3, "c=d": -3, "e=f:g": 1, "h=i:+j": 1}
+
+
+def drawn(what: RenderableType) -> str:
+    out = StringIO()
+    Console(file=out, width=140, no_color=True).print(what)
+    return out.getvalue()
+
+
+def test_steps_end_with_the_sum(model: Teaser) -> None:
+    found = model.explain("i4", ["i2"])
+    lines = drawn(draw_steps(found.steps(), ("", f"{found.score:+.3f}", ""))).splitlines()
+    assert lines[-1].split() == ["score", f"{found.score:+.3f}"]
+    (appeal,) = [line for line in lines if "general appeal" in line]
+    assert f"{found.general:+.3f}" in appeal
+    added = [float(cell) for cell in re.findall(r"([+-]\d\.\d{3}) +[+-]", "\n".join(lines))]
+    assert sum(added) == pytest.approx(found.score, abs=0.02)

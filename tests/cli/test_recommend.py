@@ -7,18 +7,13 @@ from typing import Any
 import polars as pl
 import pytest
 from commands import refused, run, said
+from conftest import small_tables
 
 import teaser
-from teaser import Dataset
+from teaser import Category, Dataset, Steering, Teaser
 from teaser.baselines import EASE
+from teaser.extensions import Remainder
 from teaser.steer import similar
-
-
-def test_a_list_has_signed_reasons(shop: Path) -> None:
-    text = said("recommend", shop / "model", "--history", "i2,i6", "-k", 30)
-    assert "Event" in text
-    assert "+" in text
-    assert "-" in text
 
 
 def test_a_list_is_json(shop: Path) -> None:
@@ -32,14 +27,6 @@ def test_a_list_is_json(shop: Path) -> None:
     assert found[0]["general_share"] == library[0].general_share
     assert "general" in said("recommend", shop / "model", "-i", "i2")
     assert found[0]["reasons"][0]["sentence"] == library[0].reasons[0].sentence()
-
-
-def test_viewed_items_and_reasons_against_are_options(shop: Path) -> None:
-    words = ("recommend", shop / "model", "-i", "i2", "-k", 100, "--json")
-    assert len(json.loads(said(*words))) == 39
-    every = json.loads(said(*words, "--include-history", "--no-negative"))
-    assert len(every) == 40
-    assert all(reason["share"] > 0 for r in every for reason in r["reasons"])
 
 
 def ids(*words: object) -> list[str]:
@@ -58,19 +45,44 @@ def test_filters_are_those_of_the_library(shop: Path) -> None:
     assert ids(*words, "--where", "town=Ghent", "--where", "town=Liège") == both
 
 
-def test_a_boost_is_listed_as_one(shop: Path) -> None:
-    words = (shop / "model", "-i", "i2", "--boost", "i9:100", "--boost", "town=Ghent:0.5")
-    found = json.loads(said("recommend", *words, "--json"))
-    assert (found[0]["item_id"], found[0]["boost"]) in {("i9", 100.0), ("i9", 100.5)}
-    assert "the site promotes it" in found[0]["reasons"][0]["sentence"]
-    assert "boost i9" in said("recommend", *words)
-    explained = said("explain", shop / "model", "i9", "-i", "i2", "--boost", "i9:100")
-    assert "Boost" in explained
-    told = json.loads(
-        said("explain", shop / "model", "i9", "-i", "i2", "--boost", "i9:1", "--json")
+@pytest.fixture(scope="module")
+def club(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with neighbours that learned from user features."""
+    folder = tmp_path_factory.mktemp("club") / "model"
+    interactions, items = small_tables()
+    users = interactions.select("user_id").unique(maintain_order=True)
+    users = users.with_columns(camp=pl.Series(["a", "b", "b"] * (len(users) // 3)))
+    data = Dataset.from_tables(interactions, items, users=users, user_rules=[Category("camp")])
+    Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=10)).fit(data).save(
+        folder
     )
-    parts = told["general"] + sum(told["tags"].values()) + told["boost"]
-    assert parts == pytest.approx(told["score"])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (("--about", "camp=a"), {"about": ["camp=a"]}),
+        (("--balance", "0.9"), {"steering": Steering(balance=0.9)}),
+        (
+            ("--boost", "i9:100", "--boost", "town=Ghent:0.5"),
+            {"boost": {"i9": 100, "town=Ghent": 0.5}},
+        ),
+        (
+            ("-p", "Ghent:+2", "-p", "general appeal:-3"),
+            {"presses": {"Ghent": 2, "general appeal": -3}},
+        ),
+        (("--include-history",), {"exclude_history": False}),
+        (("-i", "nope", "--unknown", "ignore"), {}),
+    ],
+)
+def test_options_mean_what_they_do_in_the_library(
+    club: Path, words: tuple[str, ...], asked: dict[str, Any]
+) -> None:
+    wanted = teaser.load(club).recommend(["i2", "i6"], k=40, **asked)
+    assert ids(club, "-i", "i2,i6", "-k", 40, *words) == [r.item_id for r in wanted]
+    first = json.loads(said("recommend", club, "-i", "i2,i6", "-k", 1, *words, "--json"))[0]
+    assert first["score"] == pytest.approx(wanted[0].score)
 
 
 @pytest.mark.parametrize(
@@ -94,11 +106,6 @@ def test_a_boost_is_listed_as_one(shop: Path) -> None:
 )
 def test_what_cannot_be_asked_is_said(shop: Path, words: tuple[str, ...], told: str) -> None:
     assert told in refused("recommend", shop / "model", "-i", "i2", *words)
-
-
-def test_unknown_ids_are_ignored_if_asked(shop: Path) -> None:
-    words = (shop / "model", "-i", "i2,nope", "--unknown", "ignore")
-    assert ids(*words) == ids(shop / "model", "-i", "i2")
 
 
 def test_the_history_of_a_user_is_found(shop: Path) -> None:
@@ -167,17 +174,6 @@ def test_a_file_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:
     assert "sort" in refused(*words, "--out", tmp_path / "lists.parquet")
     (tmp_path / "histories.parquet").write_text("no parquet")
     assert "cannot be read" in refused(*words, "--out", tmp_path / "lists.parquet")
-
-
-def test_a_folder_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:
-    for n, user in enumerate(("ann", "bert")):
-        table = pl.DataFrame({"user_id": [user], "item_id": ["i2"]})
-        table.write_parquet(tmp_path / f"{n}.parquet")
-    out = tmp_path / "lists" / "all.parquet"
-    out.parent.mkdir()
-    told = said("recommend", shop / "model", "--all", tmp_path, "-k", 3, "--out", out)
-    assert "6 rows of 2 users" in told
-    assert pl.read_parquet(out)["user_id"].to_list() == ["ann"] * 3 + ["bert"] * 3
 
 
 def test_a_model_without_tags_lists_too(shop: Path, tmp_path: Path) -> None:

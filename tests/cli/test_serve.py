@@ -1,14 +1,17 @@
-"""The commands of the application: keys are made, listed and revoked; bad input is a sentence."""
+"""The commands of the application: keys, servers and assistants; bad input is a sentence."""
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from commands import refused
 from typer.testing import CliRunner
 
-from teaser import Teaser
 from teaser.app.store import Store
 from teaser.cli.main import app
-from teaser.testing import example_dataset
 
 pytestmark = pytest.mark.usefixtures("own_logs")
 
@@ -30,15 +33,6 @@ def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
     assert not store.has_key(key.strip())
     assert "revoked" in run("keys", "list", "--database", url)[1]
     store.close()
-
-
-def test_a_name_is_used_once_and_revoked_once(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'p.db'}"
-    run("keys", "create", "shop", "--database", url)
-    code, _, error = run("keys", "create", "shop", "--database", url)
-    assert (code, "already" in error) == (2, True)
-    code, _, error = run("keys", "revoke", "other", "--database", url)
-    assert (code, "no key named" in error) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +69,42 @@ def test_a_brand_that_cannot_be_used_is_one_sentence(
     assert "Traceback" not in error
 
 
-def test_a_colour_that_is_changed_is_said_before_the_start(tmp_path: Path) -> None:
-    _, out, _ = run("serve", tmp_path, "--port", 0, "--accent", "#ffe000")
-    assert "accent #ffe000 cannot be read on #f5f4ef" in out
+def test_no_model_is_a_sentence(tmp_path: Path) -> None:
+    assert "does not exist" in refused("mcp", tmp_path / "none", "--stateless")
 
 
-def test_boosts_are_checked_with_the_model(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    Teaser(l2_weights=5.0, l2_encoder=5.0).fit(example_dataset()).save(folder)
-    code, _, error = run("serve", folder, "--port", 0, "--boost", "promotd:1")
-    assert code == 2
-    assert "boost names 'promotd', which is no item id, no tag" in " ".join(error.split())
+def test_a_wrong_database_is_a_sentence(shop: Path) -> None:
+    assert "database" in refused("mcp", shop / "model", "--database", "nonsense")
+
+
+def test_a_database_has_no_meaning_without_a_state(shop: Path) -> None:
+    said = refused("mcp", shop / "model", "--stateless", "--database", "sqlite:///x.db")
+    assert "--database does not go with" in said
+
+
+def test_a_wrong_level_of_logs_is_a_sentence(shop: Path) -> None:
+    assert "log_level" in refused("mcp", shop / "model", "--log-level", "loud")
+
+
+def test_a_missing_package_is_a_sentence(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    said = refused("mcp", shop / "model")
+    assert "mcp" in said
+    assert "pip install" in said
+
+
+def test_somebody_who_tries_it_by_hand_is_told_what_it_waits_for(shop: Path) -> None:
+    typed, terminal = pty.openpty()
+    command = [sys.executable, "-m", "teaser", "mcp", str(shop / "model"), "--stateless"]
+    process = subprocess.Popen(
+        command, stdin=terminal, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    os.close(typed)
+    os.close(terminal)
+    assert "Waiting for an assistant" in said
+    assert "stores nothing" in said

@@ -25,7 +25,6 @@ def found(*tables: Any, **ids: Any) -> tuple[str, str, str, str]:
 
 CHOICES = table("c.csv", user=[1, 1, 2], item=[10, 11, 10], rating=[3, 4, 5])
 ITEMS = table("i.csv", n=[1, 2, 3], Book_ID=[10, 11, 12], year=[10, 10, 11])
-USERS = table("u.csv", **{"User-ID": [1, 2], "age": [3, 3]})
 
 
 class TestNames:
@@ -44,15 +43,6 @@ class TestNames:
     def test_usual_names_are_known(self, user: str, item: str) -> None:
         assert found(table(**{item: ["a"], user: [1], "rating": [1]})) == (user, item, item, user)
 
-    def test_what_was_taken_is_told(self) -> None:
-        columns = find_id_columns(CHOICES, ITEMS, USERS)
-        assert columns.notes == (
-            "columns of ids that were not named, taken as likely: --user user --item item "
-            "--items-id Book_ID --users-id User-ID",
-        )
-        given = {"user": "user", "item": "item", "items_id": "Book_ID", "users_id": "User-ID"}
-        assert find_id_columns(CHOICES, ITEMS, USERS, **given).notes == ()
-
 
 class TestValues:
     def test_the_items_are_found_by_their_ids(self) -> None:
@@ -65,10 +55,6 @@ class TestValues:
             "artist_id",
             "artist_id",
         )
-
-    def test_a_name_that_tells_nothing_is_found_by_values(self) -> None:
-        choices = table(user=[1, 2], thing=["x", "y"], stars=[1, 2])
-        assert found(choices, table(key=["x", "y", "z"]))[1:3] == ("thing", "key")
 
     def test_numbers_with_a_missing_one_are_the_same_ids(self) -> None:
         # pandas has 10.0 where a cell of the column is empty.

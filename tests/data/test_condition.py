@@ -100,8 +100,7 @@ def test_rows_pass_as_the_text_says(text: str, wanted: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", " ", "rating", "rating >=", ">= 4", "in a", "and rating >=", "action = 'like"],
+    "text", ["", " ", "rating", "rating >=", ">= 4", "in a", "and rating >=", "action = 'like"]
 )
 def test_what_is_no_condition_is_refused(text: str) -> None:
     with pytest.raises(ParameterError, match=r"Cannot read .*column=value"):

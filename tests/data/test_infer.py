@@ -111,17 +111,6 @@ class TestColumns:
         (tmp_path / "rules.toml").write_text(offered)
         assert Rules.read(tmp_path / "rules.toml").tags == (Text("plot"),)
 
-    def test_an_equal_sign_stays_out_of_the_name_of_a_feature(self) -> None:
-        assert guess("genre = kind", ["a", "b"]) == Category("genre = kind", feature="genre kind")
-
-    def test_larger_catalogues_ask_for_more_items_a_tag(self) -> None:
-        cases: list[Any] = [
-            (29, 1), (30, 2), (299, 2), (300, 3), (2_999, 3), (3_000, 5), (29_999, 5), (30_000, 10),
-        ]  # fmt: skip
-        for n_items, min_items in cases:
-            cells = [("a", "b", "c")[place % 3] for place in range(n_items)]
-            assert guess("genre", cells) == Category("genre", min_items=min_items)
-
 
 class TestItemCounts:
     """Numbers that go with how often items are chosen are popularity."""
@@ -227,14 +216,6 @@ def test_books_of_a_public_data_set_are_read_sensibly(shared_data: Path) -> None
 
 
 class TestNames:
-    def test_names_are_found_in_other_spellings(self) -> None:
-        names = {"Book-Title": "title", "ImageURL": "picture", "releaseDate": "date"}
-        items = pl.DataFrame(
-            {"id": [1], "Book-Title": "A", "ImageURL": "x.jpg", "releaseDate": "2020-01-02"}
-        )
-        assert infer_roles(items, item="id") == {role: name for name, role in names.items()}
-        assert infer_roles(pl.DataFrame({"id": [1], "job_title": ["x"]}), item="id") == {}
-
     def test_roles_are_found_by_name_in_any_case(self) -> None:
         items = pl.DataFrame(
             {"item_id": [1], "Title": ["A"], "Plot": ["p"], "poster": ["x.jpg"], "URL": ["u"]}

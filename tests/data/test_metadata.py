@@ -59,15 +59,6 @@ class TestIdsOfTwoTables:
 class TestNoTags:
     RAW = pl.DataFrame({"id": [1, 2], "title": ["A", "B"]})
 
-    def test_inferred_rules_may_find_none(self, caplog: pytest.LogCaptureFixture) -> None:
-        found = describe_items(self.RAW, chosen([1]), "id", None)
-        assert found["rules"].tags == ()
-        assert found["rules"].roles == {"title": "title"}
-        (warning,) = found["tag_report"].warnings
-        assert "'title': it is shown as the title" in warning
-        assert "--discovered" in warning
-        assert caplog.messages == [warning]
-
     def test_rules_that_are_empty_on_purpose_are_taken(self) -> None:
         for rules in ((), Rules((), {"title": "title"})):
             found = describe_items(self.RAW, chosen([1]), "id", rules)
@@ -77,15 +68,6 @@ class TestNoTags:
     def test_given_rules_that_leave_none_are_refused(self) -> None:
         with pytest.raises(RuleError, match="No tag is left"):
             describe_items(self.RAW, chosen([1]), "id", [Category("title", min_items=2)])
-
-
-def test_warnings_are_logged_and_reported(caplog: pytest.LogCaptureFixture) -> None:
-    raw = pl.DataFrame({"id": [1, 2, 3], "a": ["x", "x", "y"], "b": ["u", "u", "v"]})
-    found = describe_items(raw, chosen([1]), "id", [Category("a"), Category("b")])
-    assert found["tag_report"].warnings == tuple(caplog.messages)
-    assert len(caplog.messages) == 2
-    assert "a=x and b=u (100 %)" in caplog.messages[0]
-    assert "a=y, b=v" in caplog.messages[1]
 
 
 def test_ids_that_differ_by_leading_zeros_are_told() -> None:
@@ -139,13 +121,6 @@ class TestUserTags:
         assert "users: 1 row refused, the user is described twice" in "\n".join(
             features.report.lines()
         )
-
-    def test_whole_numbers_find_ids_that_are_texts(self) -> None:
-        table = pl.DataFrame({"user_id": [1, 2], "age": ["old", "young"]})
-        features = describe_user_features(
-            table, pl.Series(["2", "1"]), "user_id", [Category("age")]
-        )
-        assert_array_equal(features.Q.toarray(), [[0, 1], [1, 0]])
 
 
 class TestBadInput:

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 from teaser import Dataset, Teaser
 from teaser.data import partitions as partitioner
-from teaser.data.partitions import Partitions, PartSize, Reader, write_partitions
+from teaser.data.partitions import Partitions, write_partitions
 from teaser.errors import DataError, ParameterError, TableError
 
 Tables = tuple[pl.DataFrame, pl.DataFrame]
@@ -84,20 +83,6 @@ class TestDataset:
         back = Dataset.load(tmp_path / "data")
         assert back.X.partitions == parted.X.partitions
         assert (back.X.matrix(1) != parted.X.matrix(1)).nnz == 0
-
-    def test_decay_without_rows_says_that_none_is_left(self, folder: Path) -> None:
-        rewrite(sorted(folder.glob("*.parquet"))[0], rating=pl.lit(9))
-        with pytest.raises(DataError, match="No positive interaction is left"):
-            Dataset.from_partitions(folder, positive="rating > 9", time="rating", half_life=1)
-
-    def test_ids_that_are_numbers_here_and_texts_there_meet(self, tmp_path: Path) -> None:
-        pairs = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [7, 8, 7, 9]})
-        items = pl.DataFrame({"item_id": ["7", "8", "9"], "type": ["a", "a", "b"]})
-        write_partitions(pairs, tmp_path / "p", parts=2)
-        parted = Dataset.from_partitions(tmp_path / "p", items)
-        assert parted.items == ["7", "8", "9"]
-        assert parted.item_counts.tolist() == [2, 1, 1]
-        assert sum(parted.X.matrix(k).sum() for k in range(len(parted.X.parts))) == 4
 
     def test_what_needs_one_matrix_says_that_there_is_none(
         self, folder: Path, tables: Tables
@@ -205,21 +190,6 @@ class TestBadInput:
     def test_what_is_no_partitions(self, source: Any, said: str) -> None:
         with pytest.raises((TableError, ParameterError), match=said):
             Partitions.open(source)
-
-
-FRAME = pl.DataFrame(
-    {
-        "u": ["b", "a", "b", "b"],
-        "i": [2, 1, 1, 2],
-        "stars": [5, 4, 1, 3],
-        "day": [date(2024, 1, 1), date(2024, 1, 3), date(2025, 1, 1), date(2024, 1, 2)],
-    }
-)
-IDS = pl.Series("item", [1, 2, 3])
-
-
-def size(reader: Reader, path: str) -> PartSize:
-    return reader.survey("p", path).size
 
 
 def parts_of(folder: Path) -> list[pl.DataFrame]:
@@ -347,9 +317,3 @@ class TestAddresses:
         assert all(part.source.startswith(f"{kind}://") for part in there.X.parts)
         assert there.X.sizes == here.X.sizes
         assert (there.X.matrix(2) != here.X.matrix(2)).nnz == 0
-
-    def test_a_missing_file_behind_an_address(self, folder: Path, tables: Tables) -> None:
-        parted = Dataset.from_partitions(f"file://{folder}", tables[1], rules=RULES)
-        Path(parted.X.parts[1].source.removeprefix("file://")).unlink()
-        with pytest.raises(TableError, match=r"file://.*part-00001.parquet is missing"):
-            parted.X.matrix(1)

@@ -25,14 +25,10 @@ from teaser.data.reading import (
     as_delimiter,
     check_wide,
     find_long,
-    guess_delimiter,
     long_columns,
     read_delimited,
-    read_json_lines,
     read_ragged,
     read_table,
-    read_text,
-    split_fields,
     swallows_rows,
     widen,
 )
@@ -58,9 +54,6 @@ class TestCsv:
     def test_a_byte_order_mark_is_no_part_of_a_name(self, write: Write) -> None:
         path = write("x.csv", b"\xef\xbb\xbfuser_id,item_id\n1,a\n2,b\n")
         assert_frame_equal(read_table(path), FRAME)
-
-    def test_blank_lines_before_the_header_are_passed_over(self, write: Write) -> None:
-        assert read_table(write("x.csv", "\n\nuser_id,item_id\n1,a\n2,b\n")).rows() == ROWS
 
     def test_zipped_text_is_read_by_its_content(self, write: Write) -> None:
         text = b"user_id;item_id\n1;a\n2;b\n"
@@ -153,12 +146,6 @@ class TestUnreadableText:
         with pytest.raises(ParameterError, match=r"Closest: latin-1.*Without --encoding"):
             read_table(text, encoding="lat-1n")
 
-    def test_what_was_mended_is_logged(
-        self, write: Write, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        assert read_table(write("x.csv", 'a,b\n"1,2\n3,4\n')).rows() == [('"1', 2), ("3", 4)]
-        assert "quotes that enclose no field, read as characters: line 2" in caplog.text
-
     def test_a_zipped_file_that_was_cut_off(self, write: Write) -> None:
         content = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
         with pytest.raises(TableError, match="could not be read"):
@@ -175,11 +162,6 @@ class TestJsonl:
             path = write("x.jsonl", f'{{"a": 1}}\n{bad}\n{{"a": 3}}\n')
             with pytest.raises(TableError, match=r"Line 2 of .*x\.jsonl"):
                 read_table(path)
-
-    def test_columns_of_two_types_are_refused_in_one_sentence(self, write: Write) -> None:
-        with pytest.raises(TableError, match="could not be read") as caught:
-            read_table(write("x.jsonl", '{"a": true}\n{"a": 1}\n'))
-        assert "\n" not in str(caught.value)
 
 
 class TestParquet:
@@ -234,11 +216,6 @@ class TestBombs:
 
 
 class TestOptions:
-    @pytest.mark.parametrize("columns", ["ab", [], ["a", "a"], ["a", ""], [1, 2]])
-    def test_columns_are_different_names(self, columns: Any) -> None:
-        with pytest.raises(ParameterError, match="columns must be a list of different names"):
-            read_table("nowhere.csv", columns=columns)
-
     def test_what_has_names_takes_no_columns(self, write: Write) -> None:
         with pytest.raises(ParameterError, match="no meaning for a DataFrame"):
             read_table(FRAME, columns=["a", "b"])
@@ -331,17 +308,6 @@ class TestFrames:
             with pytest.raises(TableError, match=f"A {type(source).__name__} cannot be read"):
                 read_table(source)
 
-    def test_columns_of_python_objects_are_refused(self) -> None:
-        frame = pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)})
-        with pytest.raises(TableError, match="Column 'a' of the data contains Python objects"):
-            read_table(frame)
-
-    @pytest.mark.parametrize("bad", [FRAME.lazy().select("z"), pl.scan_csv("nothing.csv")])
-    def test_a_lazy_frame_that_fails_is_refused(self, bad: pl.LazyFrame) -> None:
-        with pytest.raises(TableError, match="cannot be read") as caught:
-            read_table(bad)
-        assert "\n" not in str(caught.value)
-
 
 @pytest.mark.parametrize("form", ["frame", "csv"])
 def test_a_column_named_like_a_pattern_is_refused(write: Write, form: str) -> None:
@@ -362,34 +328,6 @@ class TestDelimiter:
     def test_it_is_found(self, mark: str) -> None:
         text = "user_id,item_id,rating\n1,a,3\n2,b,4\n".replace(",", mark)
         assert read(text).frame.rows() == [(1, "a", 3), (2, "b", 4)]
-
-    @pytest.mark.parametrize("mark", [";", "\t", "|", "::", "¤", "~~", "^"])
-    def test_it_may_be_given(self, mark: str) -> None:
-        text = "a,b\n1,x\n2,y\n".replace(",", mark)
-        assert read(text, delimiter=mark).frame.rows() == [(1, "x"), (2, "y")]
-
-    def test_rows_decide_where_the_first_line_does_not(self) -> None:
-        movies = (
-            "1::Toy Story (1995)::Animation|Children's|Comedy|Drama",
-            "2::Jumanji, the (1995)::Adventure",
-            "3::Heat (1995)::Action|Crime",
-        )
-        assert guess_delimiter(movies) == "::"
-        assert guess_delimiter(["1;2;3,5", "2;4;1,5"]) == ";"
-        assert guess_delimiter(["1\ta, b", "2\tc", "3\td, e, f"]) == "\t"
-
-    def test_it_may_be_named(self) -> None:
-        names = {
-            "tab": "\t",
-            "\\t": "\t",
-            "Comma": ",",
-            "semicolon": ";",
-            "pipe": "|",
-            "space": " ",
-        }
-        for name, mark in names.items():
-            assert as_delimiter(name) == mark
-        assert as_delimiter(None) is None
 
     @pytest.mark.parametrize("wrong", ["", '"', "\n", 3])
     def test_it_is_a_text(self, wrong: Any) -> None:
@@ -418,11 +356,6 @@ class TestHeader:
         with pytest.raises(TableError, match=r"more than one column '1'.*--columns user_id,item_"):
             read("1,1,5\n1,2,3\n", what="interactions")
 
-    def test_names_are_not_taken_for_data(self) -> None:
-        assert read("a,b\n1,2\n").headless == ""
-        assert read("a,1995\nx,few\n").headless == ""
-        assert read("a,b\n").headless == ""
-
 
 class TestColumns:
     def test_they_name_the_fields(self) -> None:
@@ -442,10 +375,6 @@ class TestColumns:
         with pytest.raises(TableError, match=wanted):
             read("1,a,b\n2,c,d\n", columns=("x", "y"))
 
-    def test_a_delimiter_at_the_end_is_no_field(self) -> None:
-        found = read("1,a,\n2,b,\n", columns=("x", "y"))
-        assert found.frame.rows() == [(1, "a"), (2, "b")]
-
 
 class TestRows:
     def test_a_delimiter_may_end_every_row(self) -> None:
@@ -454,9 +383,6 @@ class TestRows:
                 text = end.join([header, "1,2,", "3,4,"])
                 assert read(text).frame.rows() == [(1, 2), (3, 4)]
                 assert read(text).notes == ()
-
-    def test_lines_are_named_after_blank_ones_at_the_start(self) -> None:
-        assert "line 5 has 1" in read("\n\na,b\n1,2\n3\n").notes[0]
 
 
 @given(
@@ -492,10 +418,6 @@ class TestPreamble:
         bad = read("# exported\na,b\n" + "1,2\n" * 30 + "1,2,3,4\n")
         assert "line 33 has 4" in str(bad.refused[0])
 
-    @pytest.mark.parametrize("text", ["#user,item\n1,2\n", "#a\n1\n", "# a,b\n# c,d\n1,2\n2,3\n"])
-    def test_a_header_that_begins_so_is_a_header(self, text: str) -> None:
-        assert read(text).frame.columns[0].startswith("#")
-
     def test_excel_names_the_delimiter(self) -> None:
         for mark in (";", "|"):
             found = read(f"sep={mark}\r\na{mark}b\r\n1,5{mark}2\r\n")
@@ -513,29 +435,6 @@ def layout(separator: str = "\t", names: str = "abc", **options: Any) -> Layout:
 def repair(text: str, separator: str = "\t", names: str = "abc") -> Table:
     header = separator.join(names)
     return read_ragged(f"{header}\n{text}".rstrip("\n").encode(), layout(separator, names))
-
-
-class TestFields:
-    @pytest.mark.parametrize(
-        ("line", "wanted"),
-        [
-            ("a,b,c", ["a", "b", "c"]),
-            ('"a,b",c', ["a,b", "c"]),
-            ('"a ""b"", c",d', ['a "b", c', "d"]),
-            (r'"a \"b\" c",d', ['a "b" c', "d"]),
-            ('"a "b" c",d', ['a "b" c', "d"]),
-            ('5" disk,d', ['5" disk', "d"]),
-            ('"Weird" Al,d', ['"Weird" Al', "d"]),
-            ('"open,d', ['"open', "d"]),
-            ('"",""', ["", ""]),
-            ('a,""', ["a", ""]),
-            (",,", ["", "", ""]),
-            ('"a",', ["a", ""]),
-            ("", [""]),
-        ],
-    )
-    def test_a_quote_encloses_a_field_or_is_a_character(self, line: str, wanted: list[str]) -> None:
-        assert split_fields(line, ",") == wanted
 
 
 class TestLongRows:
@@ -557,11 +456,6 @@ class TestLongRows:
         assert "joined where a field begins with a space, as no other does" in found.notes[0]
         commas = repair("1,Hello, World,5\n2,b,3\n", ",")
         assert commas.frame.rows() == [("1", "Hello, World", "5"), ("2", "b", "3")]
-
-    def test_not_where_spaces_are_usual(self) -> None:
-        fine = "".join(f"{i}, x, y\n" for i in range(40))
-        found = repair(fine + "1, a, b, c\n", ",")
-        assert found.refused[0].examples == ("line 42 has 4 ('1, a, b, c')",)
 
     def test_the_rest_is_refused_by_line(self) -> None:
         found = repair(FINE + "1\ta\tb\tc\n")
@@ -621,24 +515,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "x.dat"
 
 
-class TestReading:
-    def test_utf8_stays_utf8_where_bytes_prove_it(self, path: Path) -> None:
-        path.write_bytes("Liège".encode())
-        for encoding in ("latin-1", "shift_jis", "ascii"):
-            text, (note,) = read_text(path, encoding)
-            assert text.decode() == "Liège"
-            assert note.endswith(f"is encoded in utf-8, and was read so, not as {encoding}")
-
-
 def test_the_line_in_another_encoding_is_shown(path: Path) -> None:
     path.write_bytes("a,b\n1,Liège\n".encode("latin-1"))
     wanted = r"line 2 has the byte 0xe8\. Read as latin-1, the line has '1,Liège'"
     with pytest.raises(TableError, match=wanted):
         read_table(path)
-
-
-def test_a_list_of_objects_is_read_too(path: Path) -> None:
-    assert read_json_lines(b'[{"a": 1}, {"a": 2}]', path).rows() == [(1,), (2,)]
 
 
 LONG_TABLE_ROWS = pl.DataFrame(
@@ -651,10 +532,6 @@ LONG_TABLE_ROWS = pl.DataFrame(
 
 
 class TestNames:
-    def test_they_are_given_as_a_text_or_a_list(self) -> None:
-        assert long_columns("id, property,value") == ("id", "property", "value")
-        assert long_columns(["id", "tag"]) == ("id", "tag")
-
     @pytest.mark.parametrize("wrong", ["id", "a,b,c,d", ["a", "a"], "a,,b", ["a", 3]])
     def test_there_are_two_or_three(self, wrong: Any) -> None:
         with pytest.raises(ParameterError, match=r"long must name .*--long item_id,property"):

@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser.data import tags as tag_quality
-from teaser.data.rules import Category, ListOf, Number, Rule, Rules, Text, Year
+from teaser.data.rules import Category, ListOf, Number, Rule, Text, Year
 from teaser.data.tags import (
     OneHotTags,
     Tag,
     build_tags,
     encode_tags,
-    feature_label,
     find_bare,
     near_equal_tags,
-    no_tags,
     resolve_tag,
     tag_warnings,
 )
@@ -84,28 +82,6 @@ class TestLabel:
     def test_words_stand_alone(self, value: str) -> None:
         assert Tag("title word", value).label == value
 
-    @pytest.mark.parametrize(
-        ("name", "label"),
-        [
-            ("Book-Author", "Book author"),
-            ("Year-Of-Publication", "Year of publication"),
-            ("startYear", "Start year"),
-            ("ISBNCode", "ISBN code"),
-            ("ISBN", "ISBN"),
-            ("GENRE", "Genre"),
-            ("Image-URL-L", "Image URL L"),
-            ("author.name", "Author name"),
-            ("co-author", "Co-author"),
-            ("Release Date", "Release Date"),
-            ("TV show", "TV show"),
-            ("étoiles_Moyennes", "Étoiles moyennes"),
-            ("price_band", "Price band"),
-            ("_", "_"),
-        ],
-    )
-    def test_names_of_columns_become_words(self, name: str, label: str) -> None:
-        assert feature_label(name) == label
-
 
 class TestResolve:
     INDEX = {Tag("genre", "jazz"): 0, Tag("genre", "rock"): 1}  # noqa: RUF012
@@ -164,15 +140,6 @@ class TestBuild:
             {"genre=jazz", "town=Liège"},
             {"town=Ghent"},
             {"genre=jazz", "genre=rock", "town=Ghent"},
-        ]
-
-    def test_tags_come_by_rule_and_then_by_value(self) -> None:
-        table = build_tags(ITEMS, [Category("town"), ListOf("genres")])
-        assert list(map(str, table.tags)) == [
-            "town=Ghent",
-            "town=Liège",
-            "genres=jazz",
-            "genres=rock",
         ]
 
     @given(
@@ -289,12 +256,6 @@ class TestEdits:
         encoded, unknown = encode_tags(new, found.rules, found.tags)
         assert (encoded.toarray().tolist(), unknown) == ([[1, 1]], [])
 
-    def test_a_bin_can_be_dropped(self) -> None:
-        items = pl.DataFrame({"x": [1, 2, 8, 9]})
-        found = build_tags(items, [Number("x", edges=(5,), drop=("under 5",))])
-        assert list(map(str, found.tags)) == ["x=5 and over"]
-        assert found.report.without_items == {}
-
     def test_a_value_that_no_item_has_is_refused_with_the_closest(self) -> None:
         for edits in (
             {"drop": ["Wargme"]},
@@ -309,22 +270,11 @@ class TestEdits:
 class TestEncode:
     RULES = (ListOf("genres"), Category("town"), Number("price", bins=2))
 
-    def test_the_same_items_are_read_alike(self) -> None:
-        table = build_tags(ITEMS, self.RULES)
-        again = encode_tags(ITEMS, table.rules, table.tags)[0]
-        np.testing.assert_array_equal(again.toarray(), table.S.toarray())
-
     @given(st.permutations(range(4)), st.integers(1, 4))
     def test_an_item_is_read_alike_in_any_company(self, order: list[int], n: int) -> None:
         table = build_tags(ITEMS, self.RULES)
         some = encode_tags(ITEMS[order[:n]], table.rules, table.tags)[0]
         np.testing.assert_array_equal(some.toarray(), table.S.toarray()[order[:n]])
-
-    def test_values_without_a_tag_are_passed_over(self) -> None:
-        table = build_tags(ITEMS, self.RULES)
-        new = pl.DataFrame({"genres": ["folk|jazz"], "town": ["Deinze"], "price": [1e6]})
-        found = encode_tags(new, table.rules, table.tags)[0]
-        assert [str(table.tags[j]) for j in found.indices] == ["genres=jazz", "price=10 and over"]
 
 
 def tags(n: int) -> list[Tag]:
@@ -358,10 +308,3 @@ def test_tags_on_one_item_and_on_nearly_all() -> None:
     assert "f=t2." in alone
     assert common.startswith("1 tag on nearly all items")
     assert "f=t0 (96 %)" in common
-
-
-def test_no_tags_at_all_says_why_and_what_to_do() -> None:
-    text = no_tags(Rules((), {}, {"isbn": "it looks like an identifier"}))
-    assert "'isbn': it looks like an identifier" in text
-    assert "DiscoveredTags()" in text
-    assert "()" not in no_tags(Rules(())).replace("DiscoveredTags()", "")

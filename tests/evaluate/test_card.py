@@ -1,10 +1,8 @@
 """The card of a model says what the model, its folder and its data set hold."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from conftest import small_tables
 
@@ -76,103 +74,6 @@ def test_tags_are_counted_by_feature(chosen: Teaser, dataset: Dataset) -> None:
         assert feature in origin
     assert "Displayed, not learned from: title: title" in teaser.evaluate.card(chosen)
     assert "User features: none" in teaser.evaluate.card(chosen)
-
-
-def test_the_recipe_has_its_trials(chosen: Teaser) -> None:
-    text = section(teaser.evaluate.card(chosen), "Recipe")
-    assert text.startswith("**paper**. Because | of &lt;that>.")
-    assert rows(text) == [
-        ["Popularity", "0.100 ± 0.020", "25 %", "", "", "", "0.0"],
-        ["EASE", "0.400 ± 0.039", "100 %", "", "", "", "0.0"],
-        ["**paper**", "0.310 ± 0.049", "78 %", "70 %", "30 %", "", "1.5"],
-        ["discovered", "0.380", "95 %", "50 %", "", "50 %", "2.5"],
-    ]
-    assert "of 5 trials" in text
-    assert "- neighbours is left out: it needs 80 GB" in text
-
-
-def test_accuracy_is_said_to_be_validation(chosen: Teaser, model: Teaser) -> None:
-    told = section(teaser.evaluate.card(chosen), "Accuracy")
-    assert told.startswith("nDCG@100 = 0.310 ± 0.049 (95 % interval) on 50 held-out users")
-    assert "- EASE: 0.400 ± 0.039" in told
-    assert "This is validation" in told
-    assert model.recipe_ is None
-    alone = teaser.evaluate.card(model)
-    assert section(alone, "Accuracy").startswith("Not measured")
-    assert "was not measured when it was fitted" in section(alone, "Limits")
-    assert section(alone, "Recipe") == "The parameters were given: no recipe was chosen."
-
-
-def test_parts_are_of_the_data_set_or_of_the_trial(
-    chosen: Teaser, model: Teaser, dataset: Dataset
-) -> None:
-    trial = dict(rows(section(teaser.evaluate.card(chosen), "Parts of scores")))
-    assert list(trial.values()) == ["70 %", "30 %"]
-    found = teaser.evaluate.check_model(chosen, dataset, stability=False)
-    told = rows(section(teaser.evaluate.card(chosen, dataset), "Parts of scores"))
-    wanted = [f"{100 * share:.0f} %" for share in found.parts.values() if share > 0]
-    assert sorted(row[1] for row in told) == sorted(wanted)
-    assert section(teaser.evaluate.card(model), "Parts of scores").startswith("Not measured")
-
-
-def test_hyper_parameters_stand_beside_their_defaults(chosen: Teaser) -> None:
-    told = {
-        row[0]: row[1:] for row in rows(section(teaser.evaluate.card(chosen), "Hyper-parameters"))
-    }
-    assert set(told) == set(chosen.parameters())
-    assert told["l2_weights"] == ["5", "200"]
-    assert told["remainder"] == ["none", "none"]
-    assert "The solver converged after" in teaser.evaluate.card(chosen)
-
-
-def test_limits_tell_what_was_found(chosen: Teaser, dataset: Dataset) -> None:
-    text = teaser.evaluate.card(chosen, dataset)
-    told = [line.strip() for s in ("Limits", "Truth") for line in section(text, s).splitlines()]
-    for line in teaser.evaluate.check_model(chosen, dataset, stability=False).lines():
-        assert told.count(line.strip()) + told.count(f"- {line}") == 1
-    both = section(teaser.evaluate.card(chosen, dataset, stability=True), "Limits")
-    assert "Two halves of the people" in both
-    loose = Teaser(l2_weights=5.0, l2_encoder=5.0, max_iter=1, tol=1e-6)
-    with pytest.warns(teaser.ConvergenceWarning):
-        loose.fit(dataset)
-    assert "did not converge: raise max_iter" in teaser.evaluate.card(loose)
-    assert "stopped before it converged after 1 iteration," in teaser.evaluate.card(loose)
-
-
-def test_items_that_nobody_chose_are_counted() -> None:
-    interactions, items = small_tables()
-    every = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(Dataset.from_tables(interactions, items))
-    limits = section(teaser.evaluate.card(every), "Limits")
-    assert "- Items that nobody chose: 0 of 40.\n- Items without a tag: 0.\n" in limits
-    new = pl.DataFrame({"item_id": ["n1", "n2"], "title": ["New", "Bare"], "type": ["film", None]})
-    data = Dataset.from_tables(interactions, pl.concat([items, new], how="diagonal"))
-    found = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(data)
-    limits = section(teaser.evaluate.card(found), "Limits")
-    assert "- Items that nobody chose: 2 of 42." in limits
-    assert "- Items without a tag: 1. Nobody chose 1 of them" in limits
-    assert "of which 2 were not chosen" in section(teaser.evaluate.card(found), "Data")
-    assert "neighbours" not in limits
-    near = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=teaser.extensions.Remainder()).fit(data)
-    said = "- Items without neighbours in what people chose: 2. What was viewed adds nothing"
-    assert said in section(teaser.evaluate.card(near), "Limits")
-
-
-def test_extensions_and_a_folder_are_told(dataset: Dataset, tmp_path: Path) -> None:
-    found = Teaser(
-        l2_weights=5.0,
-        l2_encoder=5.0,
-        discovered=teaser.extensions.DiscoveredTags(grains=(8,)),
-        remainder=teaser.extensions.Remainder(l2=20.0),
-    ).fit(dataset)
-    found.save(tmp_path / "films")
-    text = teaser.evaluate.card(teaser.load(tmp_path / "films"), folder=tmp_path / "films")
-    assert text.startswith("# Model card: films\n")
-    assert "the user's affinities with its tags, and what viewed items add" in text
-    assert f"written by version {teaser.__version__}, format 1" in text
-    assert "model = teaser.load('films')" in text
-    told = {row[0]: row[1] for row in rows(section(text, "Tags"))}
-    assert told["discovered"] == "found by the fit"
-    assert "l2 = 20, neighbours = 100" in section(text, "Hyper-parameters")
 
 
 def test_a_model_without_tags_has_a_card() -> None:

@@ -13,7 +13,6 @@ from teaser import Dataset, Teaser
 from teaser.data.partitions import write_partitions
 from teaser.errors import NotFittedError, ParameterError
 from teaser.evaluate import Check, check_model
-from teaser.evaluate import check as module
 from teaser.evaluate.advice import is_internal
 from teaser.explain import Reason
 from teaser.testing import example_dataset, example_tables
@@ -87,18 +86,6 @@ def test_bare_items_have_neither_tag_nor_neighbour(dataset: Dataset) -> None:
     assert found.parts["viewed"] > 0
 
 
-def test_general_appeal_points_to_the_page() -> None:
-    parts = {"general": 0.5, "declared": 0.4, "popularity": 0.1}
-    found = Check(9, parts, {}, {}, (), (), (), (), 0.2, 0.0)
-    said = "\n".join(found.lines())
-    assert "General appeal and popularity are 60 %" in said
-    assert "docs/users/model.md" in said
-    assert "Discovered tags and neighbours give reasons" in said
-    assert "Stability was not measured." in said
-    less = replace(found, parts={"general": 0.3, "declared": 0.7}, without_reasons=0.0)
-    assert "popularity.md" not in "\n".join(less.lines())
-
-
 def test_halves_of_many_people_agree_more(found: Check) -> None:
     many = example_dataset(n_users=3000)
     steady = check_model(Teaser().fit(many), many).stability
@@ -106,28 +93,6 @@ def test_halves_of_many_people_agree_more(found: Check) -> None:
     assert steady is not None
     assert steady.profiles > max(0.7, found.stability.profiles)
     assert 0.5 < found.stability.lists <= 1
-
-
-def test_stability_compares_profiles_of_the_same_people(
-    model: Teaser, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # If both halves are all people, nothing differs.
-    monkeypatch.setattr(module, "_fit_part", lambda whole, _half: whole)
-    found = check_model(model, dataset).stability
-    assert found is not None
-    assert (found.profiles, found.reasons, found.lists) == pytest.approx((1.0, 1.0, 1.0))
-
-
-def test_halves_have_the_groups_of_the_whole(dataset: Dataset) -> None:
-    model = Teaser(discovered=teaser.extensions.DiscoveredTags(grains=(5,)), l2_encoder=20.0).fit(
-        dataset
-    )
-    half = module._fit_part(model, dataset.at(np.arange(0, 300, 2)))
-    assert half.tags_ == model.tags_
-    assert (half.tol, half.l2_encoder) == ("settled", 20.0)
-    found = check_model(model, dataset)
-    assert found.stability is not None
-    assert found.parts["discovered"] > 0
 
 
 def test_partitions_are_checked_without_stability(tmp_path: Path, model: Teaser) -> None:
@@ -209,14 +174,6 @@ class TestAdvice:
         assert found.repeats["type"] > 1.5
         few = data.at(np.arange(30))
         assert check_model(Teaser().fit(few), few, stability=False).truth is None
-
-    def test_a_line_keeps_what_the_rule_drops_already(
-        self, tables: tuple[pl.DataFrame, pl.DataFrame]
-    ) -> None:
-        rules = (teaser.Category("type"), teaser.Category("style", drop=("Blues",)))
-        data = Dataset.from_tables(*tables, rules=rules)
-        found = check_model(Teaser().fit(data), data, stability=False)
-        assert any(advice.line.startswith('drop = ["Blues", "n/a"]') for advice in found.advice)
 
 
 @pytest.mark.parametrize(

@@ -145,21 +145,6 @@ def test_every_point_is_what_a_fit_alone_gives(dial: list[DialSetting], parts: S
         assert setting.shares == pytest.approx(shares, abs=0.02)
 
 
-def test_shares_count_declared_and_discovered_tags_and_nothing_else(
-    dial: list[DialSetting],
-) -> None:
-    for setting in dial:
-        found = setting.shares
-        if not setting.has_tags:
-            assert (setting.tag_share, setting.personal_share, found) == (0, 0, {})
-            continue
-        tags = found["declared"] + found["discovered"]
-        assert setting.tag_share == tags
-        assert setting.personal_share == tags / (tags + found["viewed"])
-        assert min(found["declared"], found["discovered"], found["general"]) > 0
-        assert (found["viewed"] > 0) is (setting.kind == "remainder")
-
-
 def test_dearer_remainders_leave_more_to_tags(dial: list[DialSetting]) -> None:
     for l1 in GRID.l2_weights:
         for l2 in GRID.l2_encoder:
@@ -226,17 +211,6 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
         choose_setting(every, within=1.5)
 
 
-def test_the_most_tags_at_the_accuracy_of_ease() -> None:
-    weak, ease = a_setting("EASE", 0.45, 0.0), a_setting("EASE", 0.5, 0.0)
-    near = a_setting("NeighbourEASE", 0.6, 0.0)
-    some, more = a_setting("remainder", 0.55, 0.4), a_setting("remainder", 0.5, 0.7)
-    most = a_setting("TEASER", 0.49, 1.0)
-    assert match_ease([weak, ease, near, some, more, most]) is more
-    assert match_ease([weak, near, some, more, most]) is most
-    assert match_ease([ease, near, most]) is None
-    assert match_ease([near, some, most]) is None
-
-
 def test_the_dial_of_a_study_is_measured_on_its_validation_users(
     study: Study, tmp_path: Path
 ) -> None:
@@ -261,11 +235,3 @@ def test_the_dial_of_a_study_is_measured_on_its_validation_users(
     assert read.key == found.key == "tiny"
     assert read.fixed == found.fixed
     assert read.recommended.shares == pytest.approx(found.recommended.shares, rel=1e-5)
-
-
-def test_a_dial_can_name_its_model_and_be_quick(study: Study, tmp_path: Path) -> None:
-    named = replace(study, dial=replace(study.dial, model="TEASER"))
-    found = dial_study(named, data=tmp_path, out=tmp_path, quick=True)
-    assert found.fixed == {"tol": 1e-4}
-    assert found.users == 20
-    assert (tmp_path / "tiny-quick.dial.json").exists()

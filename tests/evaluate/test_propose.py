@@ -14,7 +14,7 @@ from teaser.data.split import split_time
 from teaser.errors import ArtifactError, DataError, ParameterError
 from teaser.evaluate.study import propose
 from teaser.evaluate.study.plan import Study
-from teaser.evaluate.study.propose import open_study, propose_study, study_path
+from teaser.evaluate.study.propose import open_study, propose_study
 from teaser.evaluate.study.search import cells, check_models
 
 
@@ -107,24 +107,6 @@ def test_models_that_do_not_fit_are_left_out_with_a_comment(
     none, text = read(tmp_path, dataset)
     assert "# TEASER, recommended is left out: " in text
     assert not none.simulate
-
-
-def test_data_without_tags_has_discovered_ones_alone(dataset: Dataset, tmp_path: Path) -> None:
-    bare = replace(dataset, S=sp.csr_array((dataset.n_items, 0)), tags=())
-    study, _ = read(tmp_path, bare)
-    assert "TEASER" not in {plan.name for plan in study.models}
-    assert study.simulate[0].among == ("discovered",)
-
-
-def test_where_a_study_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert study_path(Path("a/shop")) == Path("a/shop-study.toml")
-    assert study_path(Path("a/shop"), kind="time") == Path("a/shop-study-time.toml")
-    assert study_path(Path("a/shop/"), Path("r"), kind="last") == Path("r/shop-study-last.toml")
-    (tmp_path / "shop").mkdir()
-    monkeypatch.chdir(tmp_path / "shop")
-    assert study_path(Path()) == tmp_path / "shop-study.toml"
-    with pytest.raises(ParameterError, match=r"one of users, last, time, found 'tiem'\. Closest"):
-        study_path(Path("shop"), kind="tiem")
 
 
 def test_a_study_that_is_there_is_taken_as_it_stands(dataset: Dataset, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""A refit: what it learns from, what is measured, when it is refused, how it goes live."""
+"""A refit: what it learns from, when it is refused, how it goes live; the history of models."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from teaser import Category, Dataset, Teaser, artifact, load
 from teaser.app.store import View, Visits
 from teaser.data.matrix import Ids
 from teaser.errors import ArtifactError, ParameterError
-from teaser.evaluate.model_history import ModelHistory
+from teaser.evaluate.model_history import ACCEPTED, REFUSED, Entry, ModelHistory
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.refit import (
     METRIC,
@@ -29,7 +30,6 @@ from teaser.evaluate.refit import (
     RefitOptions,
     RefitReport,
     SiteInteractions,
-    compare_values,
     gather,
     join,
     no_views,
@@ -144,26 +144,6 @@ def test_a_twin_learns_from_all_others_and_from_none_of_the_held_out(
     assert np.array_equal(held.values(twin), evaluate(twin, held.fold).values[METRIC])
 
 
-def test_people_of_data_and_site_are_compared_apart(joint: Dataset, held: HeldOut) -> None:
-    people = np.array(list(held.fold.users))
-    parted = HeldOut(held.fold, held.rest, n_data=int(people[30]))
-    before = np.linspace(0.1, 1, 50)
-    found = parted.by_origin(before, np.where(np.arange(50) < 30, before, before / 2), rng=0)
-    assert (found["data"].people, found["site"].people) == (30, 20)
-    assert found["data"].change == 0
-    assert found["site"].change == pytest.approx(-0.5)
-    parted = HeldOut(held.fold, held.rest, n_data=int(people[45]))
-    assert set(parted.by_origin(before, before, rng=0)) == {"data"}
-
-
-def test_a_comparison_is_relative_and_finite() -> None:
-    found = compare_values(np.array([0.2, 0.4, np.nan]), np.array([0.1, 0.4, 0.3]), rng=0)
-    assert found.change == pytest.approx((0.8 / 3 - 0.3) / 0.3)
-    assert found.people == 2
-    assert found.low <= -1 / 6 <= found.high
-    assert compare_values(np.zeros(3), np.zeros(3), rng=0) == AccuracyChange(0, 0, 0, 0, 3)
-
-
 FINE = AccuracyChange(0.5, 0.49, -0.05, 0.02, 100)
 GOOD = RefitReport(
     twins=FINE,
@@ -175,12 +155,6 @@ GOOD = RefitReport(
     presses=NameOverlap(3, 3, 3),
     sizes={"bytes": (1000, 900), "users": (None, 30)},
 )
-
-
-def test_a_candidate_within_the_limits_has_no_reasons() -> None:
-    assert GateLimits().reasons(GOOD) == []
-    assert json.loads(json.dumps(GOOD.as_dict()))["twins"]["change"] == pytest.approx(-0.02)
-    assert "twins, on 100 held-out people: nDCG@100 0.500, then 0.490 (-2.0%" in GOOD.lines()[0]
 
 
 @pytest.mark.parametrize(
@@ -199,14 +173,6 @@ def test_a_candidate_within_the_limits_has_no_reasons() -> None:
 def test_each_limit_is_a_reason(changes: dict[str, Any], said: str) -> None:
     (reason,) = GateLimits().reasons(replace(GOOD, **changes))
     assert reason.startswith(said)
-
-
-def test_the_margin_is_the_callers() -> None:
-    assert GateLimits(margin=0.01).reasons(GOOD)
-    assert not GateLimits(margin=0.03, least=0.9).reasons(replace(GOOD, coverage=None))
-    for wrong in ({"margin": 1.5}, {"least": -0.1}):
-        with pytest.raises(ParameterError, match=next(iter(wrong))):
-            GateLimits(**wrong)
 
 
 Viewed = Callable[..., SiteInteractions]
@@ -265,15 +231,6 @@ def test_a_worse_model_is_refused_and_the_present_one_stays(
     assert entry.verdict == "accepted"
 
 
-def test_a_data_folder_that_lost_its_items_is_refused(folder: Path, dataset: Dataset) -> None:
-    names = [f"new{i}" if i >= 12 else item for i, item in enumerate(dataset.items)]
-    other = replace(dataset, items=Ids(names))
-    entry, measured = refit(folder, other, no_views(other.items))
-    assert entry.verdict == "refused"
-    assert measured.items.kept == 12
-    assert any("Of the items of the present model 30 %" in reason for reason in entry.reasons)
-
-
 def test_discovered_groups_keep_their_names(
     tmp_path: Path, dataset: Dataset, viewed: Viewed
 ) -> None:
@@ -296,20 +253,6 @@ def test_the_recipe_can_be_chosen_anew(folder: Path, dataset: Dataset) -> None:
     assert found.recipe_ is not None
     assert found.recipe_.chosen == "discovered"
     assert found.discovered is not None
-
-
-def test_two_refits_at_once_are_one_and_a_refusal(folder: Path, dataset: Dataset) -> None:
-    said: list[str] = []
-
-    def second(what: str, share: float) -> None:
-        if not said:
-            with pytest.raises(ArtifactError, match="Another refit") as caught:
-                refit(folder, dataset, no_views(dataset.items))
-            said.append(str(caught.value))
-
-    entry, _ = refit(folder, dataset, no_views(dataset.items), callback=second)
-    assert said
-    assert entry.number == 2
 
 
 def test_a_model_that_was_saved_meanwhile_is_not_replaced(folder: Path, dataset: Dataset) -> None:
@@ -353,3 +296,111 @@ refit(Path(sys.argv[1]), data, no_views(data.items), callback=die)
     entry, _ = refit(folder, dataset, no_views(dataset.items))
     assert entry.number == 2
     assert not list(history.folder.glob(".unfinished-*"))
+
+
+def added(history: ModelHistory, model: Teaser, verdict: str = ACCEPTED) -> Entry:
+    """Add a model that differs from all others by its seed."""
+    model.rng = len(history.entries()) + 1
+    with history.draft() as draft:
+        model.save(draft)
+        return history.add(draft, verdict, facts={"bytes": 1}, reasons=("why",))
+
+
+@pytest.fixture
+def copy(folder: Path) -> Teaser:
+    return load(folder, Teaser)
+
+
+def test_the_present_model_is_kept_once_and_can_be_brought_back(folder: Path, copy: Teaser) -> None:
+    history, first = ModelHistory(folder), artifact.read_manifest(folder)
+    assert (history.entries(), history.served()) == ([], None)
+    with history.locked():
+        history.add_present()
+        history.add_present()
+    (entry,) = history.entries()
+    assert (entry.number, entry.verdict, entry.facts["items"]) == (1, "fitted", 40)
+    assert history.served() == entry
+    with history.locked():
+        second = added(history, copy)
+        history.publish(second)
+    assert history.served() == second
+    assert load(folder, Teaser).rng == 2
+    assert history.roll_back(1) == entry
+    assert artifact.read_manifest(folder) == first
+    assert history.served() == entry
+    assert second.reasons == ("why",)
+
+
+def test_a_model_that_was_saved_by_hand_is_kept_before_a_rollback(
+    folder: Path, copy: Teaser
+) -> None:
+    history = ModelHistory(folder)
+    with history.locked():
+        history.add_present()
+    copy.rng = 99
+    copy.save(folder)
+    assert history.served() is None
+    history.roll_back(1)
+    assert [each.verdict for each in history.entries()] == ["fitted", "fitted"]
+    history.roll_back(2)
+    assert load(folder, Teaser).rng == 99
+
+
+def test_a_damaged_model_can_be_replaced_by_an_earlier_one(folder: Path) -> None:
+    history = ModelHistory(folder)
+    with history.locked():
+        history.add_present()
+    path = next(folder.glob("*.safetensors"))
+    path.write_bytes(path.read_bytes()[:-1])
+    history.roll_back(1)
+    assert load(folder, Teaser).items_[0] == "i0"
+
+
+def test_the_last_models_are_kept_with_the_served_and_the_last_refused(
+    folder: Path, copy: Teaser
+) -> None:
+    history = ModelHistory(folder)
+    with history.locked():
+        history.add_present()
+        for verdict in (ACCEPTED, REFUSED, ACCEPTED, REFUSED, ACCEPTED):
+            added(history, copy, verdict)
+        history.prune(keep=2)
+    kept = {each.number for each in history.entries() if history.is_kept(each)}
+    assert kept == {1, 4, 5, 6}
+    assert history.disk_bytes() > 0
+    assert len(history.entries()) == 6
+    with pytest.raises(ParameterError, match=r"Model 2 is not kept any more.* 1, 4, 5, 6"):
+        history.roll_back(2)
+    with pytest.raises(ParameterError, match=r"no model 7\. Known: 1, 2"):
+        history.roll_back(7)
+
+
+def test_only_one_works_on_a_history(folder: Path) -> None:
+    history = ModelHistory(folder)
+    with history.locked():
+        history.add_present()
+        with pytest.raises(ArtifactError, match="Another refit or rollback"):
+            ModelHistory(folder).roll_back(1)
+    history.roll_back(1)
+
+
+def test_what_was_left_unfinished_is_removed_and_not_listed(folder: Path, copy: Teaser) -> None:
+    history = ModelHistory(folder)
+    with history.locked():
+        history.add_present()
+    left = history.folder / ".unfinished-x"
+    copy.save(left / "model")
+    assert len(history.entries()) == 1
+    with history.locked():
+        assert not left.exists()
+
+
+def test_a_damaged_entry_is_named(folder: Path) -> None:
+    history = ModelHistory(folder)
+    with history.locked():
+        history.add_present()
+    (history.folder / "0001" / "entry.json").write_text("{")
+    with pytest.raises(ArtifactError, match="0001 is damaged"):
+        history.entries()
+    shutil.rmtree(history.folder)
+    assert history.entries() == []

@@ -1,27 +1,25 @@
-"""Results are read as they were written; what is not of a study is refused with what to do."""
+"""Results and choices are read as they were written; other files are refused with what to do."""
 
 import json
 import math
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from reports import Content, a_dial
+from reports import Content
 
 from teaser.errors import DataError
-from teaser.evaluate.metrics import PairedDifference, Summary
+from teaser.evaluate import Recipe, Trial
+from teaser.evaluate.metrics import Summary
 from teaser.evaluate.study.results import (
     TARGET,
     DialResults,
-    SimulationResult,
     StudyResults,
-    environment,
     find_value,
     read_results,
 )
-from teaser.evaluate.study.search import Meter
+from teaser.model.recipe import best_trial
 
 RESULTS = Path(__file__).resolve().parents[2] / "experiments" / "results"
 
@@ -32,14 +30,6 @@ def study() -> StudyResults:
     found = read_results(RESULTS / "events.json")
     assert isinstance(found, StudyResults)
     return found
-
-
-def a_simulation(after: float, gain: PairedDifference) -> SimulationResult:
-    return SimulationResult(
-        model="m", scale="robust", step=0.2, strength=3, n_tags=1, draws=1, seed=0,
-        without_tags=0, fewer_tags=0, metrics={TARGET: Summary(after, 0.1, 3)},
-        gain={TARGET: gain},
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
@@ -78,25 +68,6 @@ def test_a_gap_turns_with_its_models(study: StudyResults) -> None:
     assert study.gap("EASE", "TEASER", "ndcg@7") is None
 
 
-def test_improvement_is_relative_to_the_model_without_presses(study: StudyResults) -> None:
-    teaser = study.first("Teaser")
-    assert teaser is not None
-    simulated = next(s for s in study.simulations if s.model == "TEASER" and s.scale == "robust")
-    assert study.simulation("TEASER", simulated.scenario) is simulated
-    found = simulated.improvement()
-    assert found is not None
-    after, before = simulated.metrics[TARGET].mean, teaser.metrics[TARGET].mean
-    assert found.mean == pytest.approx(100 * (after / before - 1), abs=0.01)
-    assert a_simulation(0.1, PairedDifference(0.1, 0.0, 0.2, 3)).improvement() is None
-    assert a_simulation(0.2, PairedDifference(0.1, math.nan, 0.2, 3)).improvement() is None
-
-
-def test_titles_of_quick_runs_say_so(study: StudyResults) -> None:
-    quick = replace(study, quick=True, study="My study!")
-    assert quick.heading == f"{study.title} (quick run)"
-    assert quick.key == "My-study-quick"
-
-
 def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults) -> None:
     path = tmp_path / "r.json"
     with pytest.raises(DataError, match=r"r\.json.*teaser evaluate"):
@@ -117,30 +88,35 @@ def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults
             read_results(path)
 
 
-def test_a_dial_says_how_near_its_recommendation_is() -> None:
-    dial = a_dial()
-    best = max(setting.value for setting in dial.settings)
-    assert dial.near == "within 1 % of the best"
-    far = replace(dial.settings[0], kind="EASE", value=2 * best, tag_share=0.0)
-    assert "50.0 % below the best of all" in replace(dial, settings=(*dial.settings, far)).near
+TRIED = (
+    Trial("Popularity", ndcg=0.1, share=0.2),
+    Trial("EASE", ndcg=0.5, share=1.0),
+    Trial(
+        "paper",
+        {"l2_weights": 200.0},
+        0.24,
+        0.48,
+        {"general": 0.7, "declared": 0.3},
+        1.0,
+        truth={"known": 3.1, "agreement": None, "with_reason": 0.98},
+    ),
+    Trial("weighted", ndcg=0.23, share=0.46),
+    Trial("discovered", {"l2_encoder": 300.0}, 0.44, 0.88),
+    Trial("discovered", {"l2_encoder": 3000.0}, 0.465, 0.93),
+    Trial("neighbours", reason="it needs 80.0 GB, and this machine has 16.0 GB"),
+)
 
 
-def test_versions_and_machine_are_written_down() -> None:
-    found = environment()
-    assert found["versions"]["numpy"] == np.__version__
-    assert set(found) == {"versions", "commit", "machine"}
+def test_of_one_recipe_the_most_accurate_is_the_best() -> None:
+    found = best_trial(t for t in TRIED if t.name == "discovered")
+    assert found is TRIED[5]
+    assert best_trial(()) is None
+    record = Recipe(TRIED, "discovered", "")
+    assert [t.name for t in record.table()] == list(dict.fromkeys(t.name for t in TRIED))
+    assert record.best("neighbours") is TRIED[-1]
+    assert record.best("other") is None
 
 
-def test_the_meter_sees_time_pass_and_memory_come_and_go() -> None:
-    with Meter() as small:
-        time.sleep(0.02)
-    assert small.seconds >= 0.02
-    with Meter() as large:
-        held = np.ones(25_000_000)
-        held += 1
-        del held
-    with Meter() as after:
-        pass
-    assert large.cpu_seconds > 0
-    assert large.peak_memory > small.peak_memory + 150e6
-    assert after.peak_memory < large.peak_memory - 100e6
+def test_the_record_survives_json() -> None:
+    record = Recipe(TRIED, "discovered", "Because.", n_users=50)
+    assert Recipe.from_dict(json.loads(json.dumps(record.as_dict()))) == record

@@ -5,22 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
-import scipy.sparse as sp
 
 from teaser import Dataset, Teaser
 from teaser.data.split import Fold, Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
-from teaser.evaluate.study.search import (
-    cells,
-    check_models,
-    fingerprint,
-    search_grid,
-)
+from teaser.evaluate.study.search import cells, check_models, fingerprint, search_grid
 from teaser.model.shared_fit import SharedFits
 
 PLAN = ModelPlan(
@@ -130,19 +122,6 @@ def test_strengths_of_interactions_tell_trials_apart(parts: Split) -> None:
         for training in (parts.training, parts.training, stronger)
     }
     assert len(found) == 2
-
-
-def test_features_of_users_tell_trials_apart(parts: Split) -> None:
-    choices = pl.DataFrame({"user_id": ["a", "b"], "item_id": [1, 2]})
-    users = pl.DataFrame({"user_id": ["a", "b"], "town": ["Ghent", "Bruges"]})
-    described = Dataset.from_tables(choices, users=users)
-    assert described.user_features is not None
-    features = (None, described.user_features, described.user_features.at(np.array([1, 0])))
-    data = [replace(described, user_features=each) for each in features]
-    Q = sp.csr_array((parts.validation.n_users, 2))
-    folds = [parts.validation, replace(parts.validation, user_features=Q)]
-    found = {fingerprint("EASE", {}, each, fold, "ndcg@100") for each in data for fold in folds}
-    assert len(found) == 3 * 2
 
 
 @pytest.fixture(autouse=True)

@@ -106,13 +106,6 @@ def test_tags_are_drawn_one_after_the_other_by_weight() -> None:
         assert pairs[frozenset(pair)] / n == pytest.approx(share, abs=0.03)
 
 
-def test_the_first_tag_is_the_same_for_one_and_two_tags(parts: Split, fitted: Teaser) -> None:
-    one, two = (simulate(fitted, parts.test, n_tags=n, rng=3, draws=2) for n in (1, 2))
-    for a, b in zip(one.presses, two.presses, strict=True):
-        assert all(set(mine) <= set(both) for mine, both in zip(a, b, strict=True))
-        assert any(len(both) == 2 for both in b)
-
-
 def test_it_is_the_evaluation_of_its_presses(parts: Split, fitted: Teaser) -> None:
     steering = Steering(scale="paper", step=0.1)
     found = simulate(
@@ -142,18 +135,6 @@ def test_the_same_seed_presses_the_same_and_draws_differ(parts: Split, fitted: T
     assert first.presses[0] != first.presses[1] != first.presses[2]
     assert_array_equal(first.evaluation.values["ndcg@100"], again.evaluation.values["ndcg@100"])
     assert simulate(fitted, parts.test, rng=1, draws=1).presses[0] == first.presses[0]
-
-
-def test_presses_against_follow_the_list_that_is_shown(parts: Split, fitted: Teaser) -> None:
-    steering = Steering(scale="paper")
-    for shown in (3, 15):
-        found = simulate(
-            fitted, parts.test, strength=-2, shown=shown, rng=4, draws=1, steering=steering
-        )
-        lists = recommend_lists(fitted, parts.test, k=shown, steering=steering)
-        weights = unwanted_weights(fitted, tag_weights(fitted, parts.test), lists)
-        rng = np.random.default_rng(4)
-        assert found.presses[0] == draw_presses(weights, fitted.tags_, 1, -2, rng)
 
 
 def test_saying_what_one_wants_helps_and_more_helps_more(parts: Split, fitted: Teaser) -> None:

@@ -1,21 +1,19 @@
 """Kinds that register themselves, and models of one's own that are saved and loaded."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 import teaser
 from teaser import Dataset, Teaser, artifact
-from teaser.baselines import EASE, EDLAE, Popularity, Product
-from teaser.errors import ArtifactError, ParameterError
+from teaser.baselines import EASE, Product
+from teaser.errors import ArtifactError
 from teaser.model import KINDS, base, load
-from teaser.model.base import Model, as_histories, plain_parameters
+from teaser.model.base import Model
 from teaser.model.scores import top_k
 from teaser.model.tables import check_dataset
 from teaser.model.tagged import TaggedModel
@@ -80,22 +78,6 @@ def test_an_unknown_kind_is_refused_with_the_module_to_import(
         load(tmp_path / "data")
 
 
-def test_two_classes_of_one_name_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"named EASE.*ease\.EASE"):
-        type("EASE", (Trending,), {})
-    assert KINDS["EASE"] is EASE
-
-
-def test_a_class_that_is_defined_again_in_its_place_replaces_the_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(base._kinds, "Cell", Trending)
-    monkeypatch.delitem(base._kinds, "Cell")
-    first, second = (type("Cell", (Trending,), {}) for _ in range(2))
-    assert first is not second
-    assert KINDS["Cell"] is second
-
-
 def test_the_kind_that_is_needed_can_be_named(dataset: Dataset, tmp_path: Path) -> None:
     EASE().fit(dataset).save(tmp_path / "m")
     any_model: Any = Model
@@ -115,52 +97,6 @@ def test_a_folder_of_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_path
         )  # fmt: skip
         with pytest.raises(ArtifactError, match="a whole EASE"):
             load(tmp_path / "m")
-
-
-def test_histories_are_copied_and_stored_zeros_dropped() -> None:
-    given_rows = sp.csr_array(
-        (np.array([1.0, 0.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3)
-    )
-    found = as_histories(given_rows, 3)
-    assert found.indices.tolist() == [0]
-    assert given_rows.nnz == 2
-
-
-@pytest.mark.parametrize("bad", ["abc", [["a"]], object()])
-def test_what_is_no_matrix_is_refused(bad: Any) -> None:
-    with pytest.raises(ParameterError):
-        as_histories(bad, 1)
-
-
-@dataclass(frozen=True)
-class Options:
-    share: float
-    rng: Any
-
-
-def test_parameters_that_json_cannot_hold_are_not_kept() -> None:
-    model = EDLAE(l2=np.float64(2), gram=np.eye(2), rng=np.random.default_rng(1))
-    plain = plain_parameters(model.parameters())
-    assert (plain["l2"], plain["gram"], plain["rng"]) == (2.0, "auto", None)
-    assert type(plain["l2"]) is float
-    assert plain_parameters({"device": "cuda"}) == {"device": "cpu"}
-    options = Options(np.float64(0.5), np.random.default_rng(1))
-    assert plain_parameters({"extra": options}) == {"extra": {"share": 0.5, "rng": None}}
-
-
-def test_lists_have_no_reasons_and_an_item_twice_counts_once(dataset: Dataset) -> None:
-    model = EASE(l2=5.0).fit(dataset)
-    found = model.recommend(["i1", "i5", "i1"], k=4)
-    assert found == model.recommend(["i5", "i1"], k=4)
-    assert all(r.reasons == () for r in found)
-
-
-def test_what_callers_may_ask_any_model(dataset: Dataset) -> None:
-    model = Popularity().fit(dataset)
-    assert (model.gram, model.dtype, model.iterations_) == (None, "float32", None)
-    assert (EASE().gram, EASE(dtype="float64").dtype) == ("auto", "float64")
-    assert model.title(3) == "Event 3"
-    assert len(model.table_) == len(model.items_) == len(model.popularity_) == 40
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30), st.integers(1, 35), st.data())

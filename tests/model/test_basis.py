@@ -95,17 +95,6 @@ def test_a_feature_with_weights_is_left_as_it_is() -> None:
     assert_allclose(moved, np.tile(moved[:, :1], 12), atol=1e-10)
 
 
-def test_further_items_state_a_value_or_not() -> None:
-    D, mean, sample = problem()
-    basis = find_basis(TAGS, D, mean, sample)
-    rows = np.zeros((2, len(TAGS)))
-    rows[0, [1, 3]] = 1
-    rows[1, 1] = 1
-    wide = basis.widen(sp.csr_array(rows)).toarray()
-    assert wide[:, len(TAGS)].tolist() == [0, 1]
-    assert_allclose(wide[:, -1], wide[:, :-1] @ basis.q / basis.omega)
-
-
 def test_where_nothing_is_learned_there_is_no_general_appeal() -> None:
     D, mean, sample = problem()
     basis = find_basis(TAGS, D, 0 * mean, 0 * sample)
@@ -117,13 +106,6 @@ def test_where_nothing_is_learned_there_is_no_general_appeal() -> None:
     # Where the scale of nobody is positive, omega stays 1.
     alone = find_basis((POPULARITY,), D[:, [len(TAGS) - 1]], np.ones(1), np.ones((3, 1)))
     assert_allclose(alone.apply(np.full((1, 1), 2.0)), [[0.0, 2.0]])
-
-
-def test_a_value_that_is_named_not_stated_keeps_its_name() -> None:
-    tags = (Tag("size", "not stated"), Tag("size", "large"), POPULARITY)
-    D = sp.csr_array(np.array([[1, 0, 0.5], [0, 1, 0.2], [0, 0, 1.0]]))
-    basis = find_basis(tags, D, np.array([1.0, 2.0, 3.0]), np.ones((1, 3)))
-    assert basis.further_tags(tags) == (Tag("size", "not stated (2)"), GENERAL)
 
 
 @pytest.fixture(scope="module")

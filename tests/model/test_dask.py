@@ -15,7 +15,7 @@ import dask
 import distributed
 import numpy as np
 import polars as pl
-from clusters import exhaust, name_of, read_part, refuse, scheduler, wait_for, worker
+from clusters import exhaust, read_part, refuse, scheduler, wait_for, worker
 from conftest import RULES, small_tables
 from dask.delayed import delayed
 from numpy.testing import assert_allclose, assert_array_equal
@@ -23,9 +23,9 @@ from served import free_port
 
 from teaser import Dataset, Teaser
 from teaser.data.partitions import Part, write_partitions
-from teaser.errors import DataError, ParameterError, ResourceError, TableError
+from teaser.errors import DataError, ParameterError, ResourceError
 from teaser.extensions import DiscoveredTags, Remainder, Weights
-from teaser.model.dask import Cluster, DaskGram, LostError
+from teaser.model.dask import Cluster, DaskGram
 from teaser.model.gram import weigh_users
 
 
@@ -54,11 +54,6 @@ PARTS = [Part(f"part {k}", f"/somewhere/{k}") for k in range(40)]
 
 
 class TestConnecting:
-    def test_nobody_listens(self) -> None:
-        address = f"tcp://127.0.0.1:{free_port()}"
-        with pytest.raises(ResourceError, match=f"{address} did not answer within 0.5 s"):
-            Cluster.connect(address, timeout=0.5)
-
     def test_somebody_listens_and_says_nothing(self) -> None:
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
@@ -66,11 +61,6 @@ class TestConnecting:
             address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
             with pytest.raises(ResourceError, match=r"did not answer within 0\.5 s"):
                 Cluster.connect(address, timeout=0.5)
-
-    @pytest.mark.parametrize("address", ["nonsense://x", "", "127.0.0.1:notaport"])
-    def test_an_address_that_is_none(self, address: str) -> None:
-        with pytest.raises(ResourceError, match="Is it running, and is that its address"):
-            Cluster.connect(address, timeout=0.5)
 
     def test_there_are_no_workers(self, alone: Any) -> None:
         with pytest.raises(ResourceError, match=r"has no workers after 0.2 s.*dask worker tcp://"):
@@ -109,11 +99,6 @@ class TestConnecting:
 
 
 class TestRunning:
-    def test_answers_come_in_order_from_another_process(self, lone_worker: Cluster) -> None:
-        found = list(lone_worker.run(name_of, PARTS))
-        assert [answer[:2] for answer in found] == [(p.name, p.source) for p in PARTS]
-        assert os.getpid() not in {answer[2] for answer in found}
-
     def test_what_a_part_is_refused_for_is_said_as_it_is(self, lone_worker: Cluster) -> None:
         with pytest.raises(DataError, match=r"^part 0 is bad$"):
             list(lone_worker.run(refuse, PARTS))
@@ -121,18 +106,6 @@ class TestRunning:
     def test_out_of_memory_names_the_part(self, lone_worker: Cluster) -> None:
         with pytest.raises(ResourceError, match="out of memory: part 0 does not fit"):
             list(lone_worker.run(exhaust, PARTS))
-
-    def test_what_was_sent_and_lost_is_told_from_what_failed(self, lone_worker: Cluster) -> None:
-        future = lone_worker.client.scatter(3)
-        wanted = lone_worker.submit(name_of, "part 0", future, of=PARTS[0])
-        lone_worker.client.cancel([wanted], force=True)
-        with pytest.raises(LostError):
-            lone_worker.result(wanted)
-
-    def test_a_client_that_was_passed_in_stays_open(self, lone_worker: Cluster) -> None:
-        with Cluster(lone_worker.client):
-            pass
-        assert lone_worker.client.status == "running"
 
 
 def test_all_workers_go_and_none_comes(tmp_path: Path) -> None:
@@ -305,21 +278,3 @@ class TestCollections:
             Dataset.from_partitions(source, small_tables()[1], run=frail.run)
         assert "Partition 0 of the Dask collection" in str(caught.value)
         assert "memory is too small" in str(caught.value)
-
-
-class TestBadParts:
-    @pytest.mark.parametrize("damage", ["gone", "cut"])
-    def test_a_partition_that_is_missing_or_corrupt_is_named(
-        self, cluster: Cluster, tmp_path: Path, damage: str
-    ) -> None:
-        interactions, items = small_tables()
-        write_partitions(interactions, tmp_path / "p", parts=3)
-        parted = Dataset.from_partitions(tmp_path / "p", items, rules=RULES, run=cluster.run)
-        path = Path(parted.X.parts[1].source)
-        content = path.read_bytes()
-        path.unlink()
-        if damage == "cut":
-            path.write_bytes(content[:-30])
-        with pytest.raises(TableError) as caught:
-            Teaser(gram=DaskGram(parted.X, cluster, F64), **OPTIONS).fit(parted)
-        assert str(path) in str(caught.value)

@@ -8,18 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 from teaser import Dataset, Teaser
-from teaser.baselines import EASE, EDLAE
 from teaser.errors import ResourceError
 from teaser.files import memory_of_machine
-from teaser.model import estimate as module
-from teaser.model.estimate import (
-    FitSize,
-    check_memory,
-    choose_gram,
-    estimate,
-    say_seconds,
-)
-from teaser.model.gram import DenseGram, SparseGram
+from teaser.model.estimate import FitSize, check_memory, choose_gram, estimate
+from teaser.model.gram import SparseGram
 from teaser.model.solve import solve
 
 F32 = np.dtype("float32")
@@ -111,34 +103,3 @@ def test_double_precision_that_cannot_fit_is_offered_single() -> None:
     X = sp.csr_array((1, n_items), dtype=np.float32)
     with pytest.raises(ResourceError, match="dtype='float32'"):
         check_memory(X, "sparse", FitSize(n_items, np.dtype("float64")))
-
-
-def test_more_work_takes_more_time() -> None:
-    small = estimate(generated(500, 400, 0.02), "dense", FitSize(50, F32), tol=1e-3)
-    large = estimate(generated(500, 4000, 0.02), "dense", FitSize(900, F32), tol=1e-3)
-    assert 0 < small.seconds < large.seconds
-    tight = estimate(generated(500, 400, 0.02), "dense", FitSize(50, F32), tol=1e-6)
-    assert tight.iterations > small.iterations
-
-
-def test_it_is_said_for_people(dataset: Dataset) -> None:
-    memory, time = Teaser().estimate(dataset).lines()
-    assert "items x tags" in memory
-    assert "Gram" in time
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(0.2, "1 s or less"), (42.3, "42 s"), (600, "10 min"), (9000, "2.5 h")]
-)
-def test_durations_are_said_for_people(seconds: float, said: str) -> None:
-    assert say_seconds(seconds) == said
-
-
-@pytest.mark.parametrize("model", [EASE(), EDLAE(rank=3), EDLAE(rank="full")])
-def test_what_does_not_fit_is_refused_with_numbers_before_it_is_allocated(
-    model: Any, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "memory_of_machine", lambda: 6_000)
-    monkeypatch.setattr(DenseGram, "from_interactions", lambda *_: pytest.fail("allocated"))
-    with pytest.raises(ResourceError, match=r"40 items needs \d+ kB .*this machine has 6 kB"):
-        model.fit(dataset)

@@ -1,4 +1,4 @@
-"""G however it is held: the same products, counts, weights and neighbours."""
+"""G however it is held: the same products, counts, weights, neighbours and inverse."""
 
 import tracemalloc
 from typing import Any
@@ -12,12 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import Array, WeightedProblem, exact_encoder, random_problem, slow_nearest
 
 import teaser
-from teaser import Dataset
-from teaser.errors import ParameterError
-from teaser.model import _arrays
-from teaser.model._arrays import (
-    as_dense,
-)
+from teaser.errors import ParameterError, SolverError
+from teaser.model import _arrays, _kernels
+from teaser.model import _inverse as dense
+from teaser.model._arrays import as_dense
+from teaser.model._inverse import invert
 from teaser.model.build import build_gram, dense_gram
 from teaser.model.estimate import FitSize
 from teaser.model.gram import (
@@ -31,6 +30,7 @@ from teaser.model.gram import (
     gram_rows,
     item_ridge,
     nearest,
+    nearest_rows,
     row_weights,
     squares,
     unit_basis,
@@ -250,16 +250,6 @@ X, D = random_problem(0)
 GOOD: dict[str, Any] = {"l2_weights": 2.0, "l2_encoder": 3.0}
 
 
-def test_the_choice_follows_the_data() -> None:
-    rng = np.random.default_rng(0)
-    crowded = sp.csr_array((rng.random((2000, 60)) < 0.5).astype(float))
-    tags = 300
-    empty = sp.random_array((3000, 8000), density=1e-4, format="csr", rng=rng)
-    kind = np.dtype("float32")
-    assert isinstance(build_gram(crowded, "auto", FitSize(tags, kind)), DenseGram)
-    assert isinstance(build_gram(empty, "auto", FitSize(tags, kind)), SparseGram)
-
-
 @pytest.mark.parametrize(
     "gram",
     [
@@ -290,18 +280,69 @@ def test_a_broken_gram_is_refused(gram: Any, said: str) -> None:
         teaser.solve(X, D, gram=gram, **GOOD)
 
 
-def test_a_counted_gram_may_be_overwritten(dataset: Dataset) -> None:
-    X = dataset.X.toarray().astype(float)
-    for gram in ("auto", X.T @ X):
-        G = dense_gram(dataset.X, gram, "float64")
-        assert_array_equal(G, X.T @ X)
-        assert G.flags.writeable
-        assert G.flags.c_contiguous
-        assert G is not gram
-
-
 def test_orthonormal_columns_span_those_given() -> None:
     A = np.random.default_rng(0).standard_normal((60, 8))
     Q = unit_basis(A)
     assert_allclose(Q.T @ Q, np.eye(8), atol=1e-12)
     assert_allclose(Q @ (Q.T @ A), A, atol=1e-12)
+
+
+def positive_definite(n: int, seed: int = 0) -> np.ndarray:
+    A = np.random.default_rng(seed).standard_normal((n, n))
+    return A @ A.T + n * np.eye(n)
+
+
+@pytest.mark.parametrize("n", [1, 7, 511, 512, 513, 1300])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_inverse_takes_the_place_of_the_array(n: int, dtype: str) -> None:
+    A = positive_definite(n).astype(dtype)
+    wanted = np.linalg.inv(A.astype(float))
+    found = invert(A)
+    assert np.shares_memory(found, A)
+    assert_allclose(found, wanted, rtol=0, atol=3e-6 / n if dtype == "float32" else 1e-13)
+    assert_array_equal(found, found.T)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_not_positive_definite_is_refused(dtype: str) -> None:
+    with pytest.raises(SolverError, match=f"singular in {dtype}"):
+        invert(np.diag([1.0, -1.0]).astype(dtype))
+
+
+def test_what_single_precision_cannot_tell_from_singular_is_refused() -> None:
+    # Two columns that differ by less than the type can tell, with a tiny penalty.
+    x = np.random.default_rng(0).random(50) * 1e4
+    A = np.array([[x @ x, x @ x], [x @ x, x @ x]]) + 10.0 * np.eye(2)
+    with pytest.raises(SolverError, match="use dtype='float64'"):
+        invert(A.astype(np.float32))
+    assert_allclose(invert(A.copy()) @ A, np.eye(2), atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 40, 65])
+def test_a_large_array_is_inverted_by_blocks(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "_LARGE", 0)
+    monkeypatch.setattr(dense, "_PIVOT", 8)
+    A = np.random.default_rng(n).random((n, 5))
+    A = A @ A.T + np.eye(n)
+    wanted = np.linalg.inv(A)
+    found = invert(A)
+    assert_allclose(found, wanted, atol=1e-12)
+    assert_array_equal(found, found.T)
+    assert np.shares_memory(found, A)
+    with pytest.raises(SolverError, match="singular"):
+        invert(np.ones((n + 2, n + 2)))
+
+
+@pytest.mark.parametrize("m", [1, 3, 12])
+def test_nearest_items_are_found(m: int) -> None:
+    """Many cosines are equal: the first of them are kept."""
+    X = (np.random.default_rng(2).random((12, 30)) < 0.3).astype(float)
+    G = X.T @ X
+    g = np.maximum(G.diagonal(), 1.0)
+    counts, columns, cosines = np.zeros(8, np.int64), np.zeros((8, m), np.int64), np.zeros((8, m))
+    _kernels.nearest(G[4:12], 4, g, m, counts, columns, cosines)
+    wanted = nearest_rows(G[4:12], 4, g, m)
+    is_there = np.arange(m) < counts[:, None]
+    assert_array_equal(counts, wanted[0])
+    assert_array_equal(columns[is_there], wanted[1])
+    assert_allclose(cosines[is_there], wanted[2], atol=1e-9)

@@ -26,9 +26,7 @@ from teaser.extensions import Content, DiscoveredTags, Remainder, Weights
 from teaser.model import dask as cluster
 from teaser.model.build import placed
 from teaser.model.estimate import FitSize
-from teaser.model.gram import (
-    weigh_users,
-)
+from teaser.model.gram import weigh_users
 from teaser.model.partitioned import (
     StreamedGram,
     as_bytes,
@@ -151,11 +149,6 @@ class TestMemory:
         with pytest.raises(ResourceError, match=rf"could not be kept in {folder}.*TMPDIR"):
             gram.apply(np.ones((40, 3)))
 
-    def test_nothing_is_written_where_all_fits(self, parted: Dataset, tmp_path: Path) -> None:
-        gram = StreamedGram(parted.X, F64, scratch=tmp_path)
-        gram.apply(np.ones((40, 3)))
-        assert not list(tmp_path.iterdir())
-
     def test_a_part_that_cannot_be_decoded_within_the_limit(self, parted: Dataset) -> None:
         worst = max(parted.X.sizes, key=lambda size: size.rows)
         name = parted.X.parts[parted.X.sizes.index(worst)].name
@@ -178,32 +171,6 @@ class TestChoice:
     def test_a_gpu_is_not_for_partitions(self, parted: Dataset) -> None:
         with pytest.raises(ParameterError, match="in partitions are fitted on processors"):
             Teaser(device="cuda").fit(parted)
-
-
-class TestEstimate:
-    def test_it_says_the_same_way_and_counts_what_is_kept(
-        self, parted: Dataset, local: Dataset
-    ) -> None:
-        found, known = Teaser().estimate(parted), Teaser().estimate(local)
-        assert found.gram == known.gram == "dense"
-        assert found.memory["items x items"] == known.memory["items x items"]
-        sparse = Teaser(gram="sparse").estimate(parted)
-        everything = sum(
-            part_bytes(parted.X, k, np.dtype("float32")) for k in range(6)
-        ) + read_bytes(parted.X)
-        assert sparse.memory["interactions"] == everything
-
-    def test_a_limit_bounds_it(self, parted: Dataset) -> None:
-        gram = StreamedGram(parted.X, np.dtype("float32"), memory_limit=read_bytes(parted.X) + 10)
-        assert Teaser(gram=gram).estimate(parted).memory["interactions"] == gram.limit
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("2GB", 2 * 10**9), ("500 mb", 5 * 10**8), ("1.5k", 1500), (77, 77), ("3GiB", 3 * 10**9)],
-)
-def test_sizes_are_read(text: Any, size: int) -> None:
-    assert as_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "-2GB", "0", "2XB", None])
@@ -317,27 +284,6 @@ def test_a_fit_on_a_scheduler(shop: Path, address: str) -> None:
     same_model(shop / "far", shop / "model")
 
 
-def test_preparing_and_counting_on_a_scheduler(shop: Path, address: str) -> None:
-    words = ("items.parquet", "--rules", "rules.toml", "--positive", "rating >= 4")
-    said("prepare", "parts", *words, "-o", "data2", "--scheduler", address, cwd=shop)
-    dense = ("--recipe", "paper", "--dtype", "float64", "--tol", 1e-11, "--gram", "dense")
-    said("fit", "data2", "--out", "far2", "--scheduler", address, *dense, cwd=shop)
-    same_model(shop / "far2", shop / "model")
-
-
-def test_a_fit_on_a_local_cluster(shop: Path) -> None:
-    pytest.importorskip("distributed", reason="clusters need the extra dask")
-    done = run("fit", "data", "--out", "near", "--local-cluster", 1, *EXACT, cwd=shop)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    same_model(shop / "near", shop / "model")
-
-
-def test_what_can_be_asked_of_such_a_data_set(shop: Path) -> None:
-    for command, answer in (("estimate", "memory"), ("info", "296")):
-        assert answer in CliRunner().invoke(app, [command, str(shop / "data")]).stdout
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -360,19 +306,6 @@ def test_what_cannot_be_done_is_said_and_leaves_no_model(
     assert not (shop / "none").exists()
 
 
-def test_a_partition_that_is_gone_leaves_no_model(
-    shop: Path, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(shop)
-    write_partitions("ratings.csv", "frail", parts=3)
-    Dataset.from_partitions("frail", "items.parquet", rules="rules.toml").save("frail-data")
-    (shop / "frail" / "part-00001.parquet").unlink()
-    for where in ((), ("--scheduler", address)):
-        text = refused("fit", "frail-data", "--out", "none", "--gram", "sparse", *where)
-        assert "frail/part-00001.parquet is missing" in text
-        assert not (shop / "none").exists()
-
-
 def test_a_data_set_in_memory_takes_neither(dataset: Dataset) -> None:
     for where in ({"scheduler": "a"}, {"n_workers": 1}, {"memory_limit": "2GB"}):
         options: Any = where
@@ -383,9 +316,3 @@ def test_a_data_set_in_memory_takes_neither(dataset: Dataset) -> None:
             pass
     with placed(dataset, "sparse") as gram:
         assert gram == "sparse"
-
-
-def test_a_cluster_is_refused_for_a_table(shop: Path) -> None:
-    tables = shop / "ratings.csv", shop / "items.parquet"
-    text = refused("prepare", *tables, "--out", shop / "x", "--scheduler", "a")
-    assert "--scheduler does not go with interactions that are not in partitions" in text

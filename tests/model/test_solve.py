@@ -8,13 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
-from oracles import (
-    WeightedProblem,
-    exact_encoder,
-    half_gradient,
-    random_problem,
-    without_diagonal,
-)
+from oracles import WeightedProblem, exact_encoder, half_gradient, random_problem, without_diagonal
 
 import teaser
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
@@ -175,14 +169,6 @@ def test_in_single_precision_the_reported_residual_is_within_a_hundredth(tol: fl
     assert found.residual == pytest.approx(true, rel=0.02, abs=1e-6)
 
 
-def test_single_precision_reaches_its_default_tolerance() -> None:
-    X, D = random_problem(6)
-    found = teaser.solve(X, D, l2_weights=2.0, l2_encoder=3.0)
-    assert found.converged
-    assert found.encoder.dtype == np.float32
-    assert_allclose(found.encoder, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-3)
-
-
 def test_order_and_names_of_users_items_and_tags_do_not_matter() -> None:
     X, D = random_problem(7)
     rng = np.random.default_rng(1)
@@ -244,20 +230,6 @@ def test_where_rounding_allows_no_smaller_residual_conjugate_gradients_stop(kind
     assert ("dtype='float64'" in said) == (kind is np.float32)
 
 
-def test_where_rounding_allows_no_smaller_residual_admm_stops() -> None:
-    """Items that are chosen ten thousand times more often than others cost it a digit."""
-    X, D = random_problem(4)
-    X = X * np.logspace(0, 2, X.shape[1])
-    settings: dict[str, Any] = {"l2_weights": 2, "l2_encoder": 3, "tol": 2e-6}
-    with pytest.warns(ConvergenceWarning, match="the least that float32 reaches here") as told:
-        found = teaser.solve(X, D, solver="admm", max_iter=20_000, **settings)
-    assert not found.converged
-    assert found.iterations < 2000
-    assert 2e-6 < found.residual < 1e-4
-    assert f"a residual of {found.residual:.1e}" in str(told[0].message)
-    assert teaser.solve(X, D, dtype="float64", **settings).converged
-
-
 def test_nobody_chose_two_things_so_there_is_nothing_to_learn() -> None:
     D = np.eye(4, 2)
     for solver in ("cg", "admm"):
@@ -292,17 +264,6 @@ def test_a_start_near_the_solution_saves_iterations_and_changes_no_answer(scale:
     again = teaser.solve(X, D, l2_encoder=3.3, start=cold.encoder, **settings)
     assert again.iterations == 0
     assert again.residual == pytest.approx(cold.residual, rel=1e-3)
-
-
-def test_a_start_that_points_nowhere_does_no_harm() -> None:
-    X, D = random_problem(15)
-    settings: dict[str, Any] = {
-        "l2_weights": 2.0, "l2_encoder": 3.0, "tol": 1e-9, "dtype": "float64",
-    }  # fmt: skip
-    cold = teaser.solve(X, D, **settings)
-    for start in (np.zeros(D.shape), np.random.default_rng(0).standard_normal(D.shape)):
-        warm = teaser.solve(X, D, start=start, **settings)
-        assert_allclose(warm.encoder, cold.encoder, atol=1e-7)
 
 
 @pytest.mark.parametrize("start", [np.ones((3, 2)), "E", np.nan])
@@ -415,33 +376,10 @@ def test_it_is_symmetric_positive_and_near_the_inverse() -> None:
     assert values.max() / values.min() < np.linalg.cond(A) / 5
 
 
-def test_it_stays_positive_and_near_where_items_alone_make_up_their_tags() -> None:
-    """Leverages near one: what rounds eta must not touch the terms that divide by 1 - leverage."""
-    rng = np.random.default_rng(2)
-    X = (rng.random((60, 14)) < 0.4).astype(float)
-    D = np.hstack([np.diag(np.linspace(0.5, 3.0, 14)), rng.random((14, 4)) < 0.5])
-    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rank=3, rng=rng)
-    A, M = _matrix(EncoderEquation(system, 1.0, 0.01).operator, D), _matrix(_apply(system), D)
-    values = np.linalg.eigvals(M @ A).real
-    assert values.min() > 0
-    assert values.max() / values.min() < np.linalg.cond(A) / 100
-
-
-def _apply(system: System) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    return Preconditioner.build(system, l1=1.0, l2=0.01).apply
-
-
 def _matrix(operator: Callable[[NDArray[Any]], NDArray[Any]], D: NDArray[Any]) -> NDArray[Any]:
     """Return an operator on arrays of the shape of D, as a matrix."""
     units = np.eye(D.size).reshape(D.size, *D.shape)
     return np.stack([operator(unit).ravel() for unit in units], axis=1)
-
-
-def test_the_warning_points_at_the_callers_line() -> None:
-    X, D = random_problem(9)
-    with pytest.warns(ConvergenceWarning) as caught:
-        teaser.solve(X, D, l2_weights=2, l2_encoder=3, tol=1e-5, max_iter=1)
-    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("seed", range(3))

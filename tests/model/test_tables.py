@@ -1,6 +1,5 @@
-"""The items of a model: positions, titles, further items, saved and read back."""
+"""Tags that are near equal or nested, further items, and what a model saves of them."""
 
-import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import scipy.sparse as sp
 from conftest import RULES, small_tables
 
 from teaser import Category, Dataset, Rules, Tag, Teaser, artifact
-from teaser.data.matrix import Ids
 from teaser.errors import ArtifactError, DataError, ParameterError, RuleError
 from teaser.model import load
 from teaser.model.tables import (
@@ -26,53 +24,11 @@ from teaser.model.tables import (
 from teaser.profile import POPULARITY
 
 
-def test_strengths_belong_to_items(dataset: Dataset) -> None:
-    table = ItemTable.from_dataset(dataset)
-    found = table.strengths({"i7": 0.5, "i2": 3, "i4": 0})
-    assert found == {7: 0.5, 2: 3.0}
-    assert list(found) == table.positions({"i7": 0.5, "i2": 3, "i4": 0}) == [7, 2]
-    assert table.strengths(["i7", "i2", "i7"]) == {7: 1.0, 2: 1.0}
-    rows = table.rows([found, [3, 1]])
-    assert rows.toarray()[0, [2, 7]].tolist() == [3.0, 0.5]
-    assert rows.toarray()[1].nonzero()[0].tolist() == [1, 3]
-    assert rows.nnz == 4
-    assert table.strengths({"i7": -0.25, "i2": 1}) == {7: -0.25, 2: 1.0}
-    wrong: list[Any] = [float("nan"), float("inf"), float("-inf"), "1", None, True]
-    for bad in wrong:
-        with pytest.raises(ParameterError, match="'i2'"):
-            table.strengths({"i7": 1, "i2": bad})
-
-
 def test_a_failed_addition_changes_nothing(dataset: Dataset) -> None:
     model = Teaser().fit(dataset)
     with pytest.raises(ParameterError, match="needs a list of tags"):
         model.add_items({"n": "town=Ghent"})
     assert len(model.items_) == model.decoder_.shape[0] == len(model.table_) == 40
-
-
-def test_a_title_of_spaces_is_none() -> None:
-    titles = pl.DataFrame({"item_id": ["a", "b", "c", "d"], "title": [" A ", "  ", "", None]})
-    table = ItemTable(Ids(["a", "b", "c", "d"]), titles, np.ones(4), "title")
-    assert [table.title(i) for i in range(4)] == [" A ", None, None, None]
-
-
-def test_a_table_is_read_by_the_rules_and_joined(
-    dataset: Dataset, caplog: pytest.LogCaptureFixture
-) -> None:
-    tags = (*dataset.tags, POPULARITY)
-    table = pl.DataFrame(
-        {"item_id": ["n1", "n2"], "town": ["Ghent", "Paris"], "type": ["film", None], "x": [1, 2]}
-    ).with_columns(labels=pl.lit(None, dtype=pl.String))
-    rules = Rules(RULES)
-    with caplog.at_level(logging.WARNING, logger="teaser"):
-        new = read_new_items(table, ItemTable.from_dataset(dataset), tags, rules)
-    assert new.ids == ["n1", "n2"]
-    assert [str(tags[j]) for j in new.S[[0]].indices] == ["type=film", "town=Ghent"]
-    assert new.S[[1]].nnz == 0
-    assert new.table.columns == dataset.table.columns
-    assert new.table["town"].to_list()[-2:] == ["Ghent", "Paris"]
-    assert "1 tags of the new items are new to the model: town=Paris" in caplog.text
-    assert "1 of 2 new items carry no tag" in caplog.text
 
 
 def test_columns_that_do_not_fit_are_named(dataset: Dataset) -> None:
@@ -148,15 +104,6 @@ def test_tags_of_one_name_on_shared_items_are_near_equal() -> None:
     assert table.nested.toarray()[4, 5]
     # Numbers are no names.
     assert players != age
-
-
-def test_popularity_and_what_is_not_stated_are_near_nothing(dataset: Dataset) -> None:
-    one = replace(dataset, S=dataset.S[:, [0]], tags=dataset.tags[:1])
-    table = Teaser().fit(one).tag_table_
-    assert [tag.value for tag in table.tags[2:]] == ["not stated", "general appeal"]
-    assert table.near_equal_group.tolist() == [0, -1, -1, -1]
-    bare = TagTable((POPULARITY,), decoder(sp.csr_array((4, 0)), np.ones(4)), Rules(()))
-    assert bare.near_equal_group.tolist() == [-1]
 
 
 def test_aliases_and_basis_are_saved(dataset: Dataset, tmp_path: Path) -> None:

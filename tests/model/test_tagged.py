@@ -122,12 +122,6 @@ def test_what_is_viewed_may_be_kept_among_the_allowed(model: Teaser) -> None:
     assert not model.recommend(["i5"], allowed=allowed)
 
 
-@pytest.mark.parametrize("allowed", [np.ones(39, dtype=bool), np.ones(40), [0, 1, 2]])
-def test_allowed_is_a_mask_of_the_items(model: Teaser, allowed: Any) -> None:
-    with pytest.raises(ParameterError, match="allowed must hold true or false for each of 40"):
-        model.recommend([], allowed=allowed)
-
-
 def test_a_cold_person_sees_what_appeals_to_all(model: Teaser, dataset: Dataset) -> None:
     found = model.recommend([], k=5)
     appeal = model.decoder_[:, [len(model.tags_) - 1]].toarray().ravel()
@@ -145,28 +139,6 @@ def test_where_all_scores_are_equal_popularity_decides(dataset: Dataset) -> None
     order = np.lexsort((np.arange(40), -dataset.item_counts))
     found = [r.item_id for r in model.recommend(["new"], k=3)]
     assert found == [dataset.items[i] for i in order[:3]]
-
-
-@pytest.mark.parametrize("negative", [True, False])
-def test_a_list_can_be_made_of_scores_that_are_there(model: Teaser, negative: bool) -> None:
-    for history, presses in zip(HISTORIES, PRESSES, strict=True):
-        profile = model.profile(history, presses)
-        scores = model.scores(profile)
-        seen = [model.items_.index_of(i) for i in profile.history]
-        places = model.rank_items(scores, k=7, seen=seen)
-        found = model.entries(places, profile, scores, negative_reasons=negative)
-        assert found == model.recommend(history, presses, k=7, negative_reasons=negative)
-        backwards = model.entries(places[::-1], profile, scores, negative_reasons=negative)
-        assert backwards == found[::-1]
-
-
-def test_a_rank_leaves_out_what_was_seen_and_what_is_not_allowed(model: Teaser) -> None:
-    scores = np.arange(40.0)
-    allowed = np.arange(40) < 38
-    assert model.rank_items(scores, k=3).tolist() == [39, 38, 37]
-    assert model.rank_items(scores, k=3, seen=[37, 35], allowed=allowed).tolist() == [36, 34, 33]
-    with pytest.raises(ParameterError, match="k must be"):
-        model.rank_items(scores, k=0)
 
 
 HOW: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0}
@@ -243,13 +215,6 @@ def test_shares_of_lists_are_means_over_their_items(both: Teaser, found_groups: 
     assert found.parts["viewed"] > 0.01
     nothing = both.list_shares(X[:3], np.full((3, 4), -1))
     assert set(nothing.parts.values()) == {0.0}
-
-
-def test_a_model_without_remainder_has_no_part_of_views(model: Teaser, dataset: Dataset) -> None:
-    lists = np.tile(np.arange(10), (300, 1))
-    shares = model.list_shares(dataset.X, lists).parts
-    assert (shares["viewed"], shares["discovered"]) == (0.0, 0.0)
-    assert shares["declared"] > shares["popularity"]
 
 
 @pytest.mark.parametrize(
@@ -372,11 +337,6 @@ class TestDislikes:
         assert {r.item_id for r in viewed if not r.disliked} == {"i1", "i4"}
         one = next(r for r in viewed if r.disliked)
         assert one.sentence().endswith("because you disliked Event 9")
-
-    def test_a_batch_with_one_is_each_user_alone(self, both: Teaser, row: Any) -> None:
-        rows = np.vstack([np.maximum(row, 0.0), row, -np.maximum(row, 0.0)])
-        alone = np.vstack([both.score_batch(each[None]) for each in rows])
-        assert_array_equal(both.score_batch(rows), alone)
 
 
 def liked_rows(dense: Any) -> sp.csr_array:

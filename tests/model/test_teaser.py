@@ -1,4 +1,4 @@
-"""The model: the contract, what it learns, content, new items, and the file it leaves."""
+"""The model: the contract, what it learns, content, new items, shared fits, and its file."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -15,8 +15,12 @@ from teaser import Category, Dataset, Tag, Teaser
 from teaser.data.split import split
 from teaser.errors import NotFittedError, ParameterError, UnknownNameError
 from teaser.evaluate.protocol import evaluate
-from teaser.extensions import Content
+from teaser.extensions import Content, Weights
+from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.edlae import EDLAE
+from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram import DenseGram
+from teaser.model.shared_fit import SharedFits
 from teaser.model.solve import System, Tolerance
 from teaser.profile import GENERAL, POPULARITY
 from teaser.testing import TaggedModelContract
@@ -149,7 +153,7 @@ class TestAddItems:
     def test_a_new_item_in_a_history_counts_and_says_nothing(self, fresh: Teaser) -> None:
         fresh.add_items(self.new)
         alone = fresh.profile(["n1"])
-        assert alone.certainty == pytest.approx(0.4)
+        assert alone.certainty == fresh.profile(["i1"]).certainty
         assert not any(alone.affinities.values())
         assert fresh.origins("town=Ghent", ["n1"]) == {"n1": 0.0}
         assert fresh.recommend(["n1"], k=1)[0].item_id == fresh.recommend([], k=1)[0].item_id
@@ -253,14 +257,6 @@ def test_every_fit_can_stop_when_its_scores_are_settled(
         assert Teaser(dtype="float64", tol="settled").fit(dataset, start=found).iterations_ == 0
 
 
-def test_a_tolerance_of_numpy_is_saved_as_any_other(dataset: Dataset, tmp_path: Path) -> None:
-    for n, tol in enumerate((np.float64(1e-3), np.float32(1e-3))):
-        found = Teaser(tol=cast(float, tol)).fit(dataset)
-        assert found.converged_ is True
-        found.save(tmp_path / str(n))
-        assert teaser.load(tmp_path / str(n)).parameters()["tol"] == pytest.approx(1e-3)
-
-
 def test_films_converge_within_eight_iterations_and_settled_ones_have_the_same_ndcg(
     films: Dataset,
 ) -> None:
@@ -276,20 +272,6 @@ def test_films_converge_within_eight_iterations_and_settled_ones_have_the_same_n
         found = evaluate(model, fold.validation, metrics=["ndcg@100"])
         means.append(found.values["ndcg@100"].mean())
     assert means[0] == pytest.approx(means[1], rel=2e-3)
-
-
-def test_penalties_share_what_they_have_in_common(dataset: Dataset) -> None:
-    system = Teaser().prepare(dataset)
-    for l2 in (100.0, 900.0):
-        alone = Teaser(l2_encoder=l2, tol=1e-4).fit(dataset)
-        shared = Teaser(l2_encoder=l2, tol=1e-4).fit(dataset, system=system)
-        assert (shared.encoder_ == alone.encoder_).all()
-        # Alone, a coarse fit has eigenvectors of single precision.
-        alone, shared = (
-            Teaser(l2_encoder=l2).fit(dataset, system=given) for given in (None, system)
-        )
-        largest = np.abs(alone.encoder_).max()
-        assert_allclose(shared.encoder_, alone.encoder_, atol=1e-2 * largest)
 
 
 def test_a_system_of_another_data_set_is_refused(dataset: Dataset, model: Teaser) -> None:
@@ -325,3 +307,35 @@ def test_only_a_fitted_teaser_can_be_a_start(dataset: Dataset) -> None:
         Teaser().fit(dataset, start=Teaser())
     with pytest.raises(ParameterError, match="must be a fitted Teaser"):
         Teaser().fit(dataset, start=cast(Any, np.ones(3)))
+
+
+EXACT: dict[str, Any] = {"tol": 1e-8, "dtype": "float64"}
+
+
+def test_fits_start_from_each_other(dataset: Dataset) -> None:
+    fits = SharedFits(dataset)
+    first = fits.fit(Teaser(l2_encoder=5.0, l2_weights=5.0, **EXACT))
+    again = fits.fit(Teaser(l2_encoder=5.5, l2_weights=5.0, **EXACT))
+    assert isinstance(first, Teaser)
+    assert isinstance(again, Teaser)
+    assert again.iterations_ < first.iterations_
+
+
+@pytest.mark.parametrize("weights", [None, Weights(user_power=0.5, ridge_power=0.5)])
+def test_a_shared_fit_is_the_fit_alone(dataset: Dataset, weights: Weights | None) -> None:
+    """Whatever came before: other penalties, other kinds of models, another Gram."""
+    fits = SharedFits(dataset)
+    full = [Remainder(neighbours=None, l2=k) for k in (20.0, 15.0, 40.0)]
+    for remainder, l1 in ((None, 5.0), (full[0], 5.0), (full[1], 10.0), (full[2], 5.0)):
+        for l2 in (5.0, 50.0):
+            named: dict[str, Any] = {"l2_weights": l1, "l2_encoder": l2, "remainder": remainder}
+            found = fits.fit(Teaser(weights=weights, **named, **EXACT))
+            alone = Teaser(weights=weights, **named, **EXACT).fit(dataset)
+            assert isinstance(found, Teaser)
+            assert_allclose(found.encoder_, alone.encoder_, atol=1e-5)
+            if remainder is not None:
+                assert_allclose(found.remainder_, alone.remainder_, atol=1e-5)
+    for model in (EASE, EDLAE):
+        shared = fits.fit(model(l2=5.0, weights=weights)).score_batch(dataset.X)
+        alone_scores = model(l2=5.0, weights=weights).fit(dataset).score_batch(dataset.X)
+        assert_allclose(shared, alone_scores, atol=1e-5)

@@ -8,7 +8,7 @@ from rich.console import Console
 
 import teaser
 from teaser import Teaser
-from teaser.progress import draw_bar, notebook_shell, progress_bar
+from teaser.progress import draw_bar, progress_bar
 from teaser.testing import example_dataset
 
 
@@ -39,15 +39,6 @@ def test_a_terminal_shows_a_bar_and_clears_it() -> None:
     assert written(console).endswith("\x1b[2K")  # the line is erased
 
 
-def test_a_log_has_a_line_for_each_tenth_of_the_work(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_bar("preparing") as update:
-        for n in range(1000):
-            update(f"step {n}", n / 1000)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[:2] == ["  0 % step 0", " 10 % step 100"]
-    assert len(lines) == 10
-
-
 def test_nothing_is_shown_unless_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     with progress_bar("preparing", show=False) as update:
         update("working", 0.5)
@@ -65,22 +56,6 @@ def test_fits_show_their_progress_when_asked(capsys: pytest.CaptureFixture[str])
     assert "100 % fitting as given to all users" in capsys.readouterr().err
 
 
-def test_a_callback_takes_the_place_of_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    seen: list[float] = []
-    Teaser(l2_weights=5.0, l2_encoder=5.0).fit(
-        example_dataset(), progress=True, callback=lambda _, residual: seen.append(residual)
-    )
-    assert seen
-    assert capsys.readouterr().err == ""
-
-
-def test_an_error_ends_the_bar() -> None:
-    console = in_terminal()
-    with pytest.raises(ValueError, match="broken"), progress_bar("x", console=console):
-        raise ValueError("broken")
-    assert written(console).endswith("\x1b[2K")
-
-
 def test_a_drawn_bar_is_escaped_and_says_its_share() -> None:
     drawn = draw_bar('fitting <script>"a"', 0.256)
     assert "<script>" not in drawn["text/html"]
@@ -88,10 +63,6 @@ def test_a_drawn_bar_is_escaped_and_says_its_share() -> None:
     assert "26 % · fitting" in drawn["text/html"]
     assert drawn["text/plain"] == ' 26 % fitting <script>"a"'
     assert 'value="1.000"' in draw_bar("over", 3.0)["text/html"]
-
-
-def test_a_terminal_is_no_notebook() -> None:
-    assert notebook_shell() is None
 
 
 BAR = """

@@ -12,8 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from teaser import Dataset, ListOf, Steering, Tag, Teaser
-from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError
-from teaser.profile import POPULARITY
+from teaser.errors import ParameterError, SearchTimeoutError
 from teaser.recommend import Recommendation
 from teaser.steer import smallest_presses
 
@@ -162,11 +161,6 @@ def test_fewer_rivals_ask_for_fewer_presses(model: Teaser) -> None:
     assert smallest_presses(model, ranked[-1], ["i1", "i5"], k=3, allowed=allowed) is None
 
 
-def test_a_mask_of_another_length_is_refused(model: Teaser) -> None:
-    with pytest.raises(ParameterError, match="true or false for each"):
-        smallest_presses(model, "i3", [], allowed=np.ones(3, dtype=bool))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_ties_are_decided_as_in_the_list(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -180,49 +174,6 @@ def test_ties_are_decided_as_in_the_list(seed: int) -> None:
     assert any(check(model, rng, 3, steering) for _ in range(20))
 
 
-def test_a_twin_that_comes_first_stays_first() -> None:
-    twins = without_basis(random_model(5))
-    twins.popularity_[:2] = 0.5
-    D = twins.decoder_.toarray()
-    D[:2, -1] = 0.5
-    twins._tag_table = replace(twins.tag_table_, decoder=type(twins.decoder_)(D))
-    assert smallest_presses(twins, "i1", ["i5"], k=1, max_presses=20) is None
-    first = smallest_presses(twins, "i0", ["i5"], k=1, max_presses=20)
-    second = smallest_presses(twins, "i1", ["i5"], k=2, max_presses=20)
-    assert first is not None
-    assert second is not None
-    assert first.total == second.total
-    assert first.presses == second.presses
-
-
-def test_what_is_up_needs_no_press(model: Teaser) -> None:
-    best = model.recommend(["i1", "i5"], k=3)[2]
-    found = smallest_presses(model, best.item_id, ["i1", "i5"], k=3)
-    assert found is not None
-    assert (found.presses, found.total) == ({}, 0)
-    assert found.rank_before == found.rank_after == 3
-    assert found.score_before == found.score_after == best.score
-    assert found.title == best.title
-
-
-def test_presses_that_are_there_stay_and_count(model: Teaser) -> None:
-    last = model.recommend(["i1", "i5"], k=40)[-1].item_id
-    presses = {tag: 5 for tag in model.explain(last, ["i1"]).tags if tag != POPULARITY}
-    found = smallest_presses(model, last, ["i1", "i5"], presses, k=10, max_presses=30)
-    assert found is not None
-    assert not set(found.presses) & set(presses)
-    net = {**presses, **found.presses}
-    assert last in [r.item_id for r in model.recommend(["i1", "i5"], net, k=10)]
-
-
-def test_a_tag_pressed_down_can_be_pressed_up_ten_times() -> None:
-    model = random_model(3)
-    tags = [t for t, x in model.explain("i2", []).tags.items() if t != POPULARITY]
-    found = smallest_presses(model, "i2", [], {tags[0]: -5}, k=1, max_presses=40)
-    assert found is not None
-    assert all(-5 <= n + (-5 if t == tags[0] else 0) <= 5 for t, n in found.presses.items())
-
-
 def test_what_cannot_be_brought_up_is_none(model: Teaser) -> None:
     history = ["i1", "i5"]
     last = model.recommend(history, k=40)[-1].item_id
@@ -234,12 +185,6 @@ def test_what_cannot_be_brought_up_is_none(model: Teaser) -> None:
     assert exact is not None
     assert exact.total == far.total
     assert smallest_presses(model, "i5", history) is None
-
-
-def test_the_same_question_has_the_same_answer(model: Teaser) -> None:
-    last = model.recommend(["i1"], k=40)[-1].item_id
-    once, again = (smallest_presses(model, last, ["i1"], k=5, max_presses=20) for _ in range(2))
-    assert once == again is not None
 
 
 def test_many_rivals_are_passed_with_no_press_to_spare() -> None:
@@ -272,11 +217,6 @@ def test_k_and_max_presses_are_whole_numbers(model: Teaser, settings: dict[str, 
         smallest_presses(model, "i1", [], **settings)
 
 
-def test_an_unknown_item_is_named(model: Teaser) -> None:
-    with pytest.raises(UnknownNameError, match="'i400'"):
-        smallest_presses(model, "i400", [])
-
-
 def with_remainder(seed: int) -> Teaser:
     """The same with what viewed items add, drawn too."""
     model = random_model(seed)
@@ -306,16 +246,6 @@ def test_presses_bring_nothing_up_where_only_viewed_items_count() -> None:
     assert first.presses == {}
     # Without a history there are tags alone, wherever the dial stands.
     assert smallest_presses(model, ranked[5], [], **how) is not None
-
-
-def test_a_lift_is_a_frame_of_one_row_a_pressed_tag(model: Teaser) -> None:
-    last = model.recommend(["i1", "i5"], k=40)[-1].item_id
-    found = smallest_presses(model, last, ["i1", "i5"], k=10)
-    assert found is not None
-    frame = found.to_frame()
-    assert frame["presses"].to_list() == list(found.presses.values())
-    assert frame["item_id"].unique().to_list() == [last]
-    assert frame["rank_after"].unique().to_list() == [found.rank_after]
 
 
 def test_a_search_with_a_time_limit_ends_in_time() -> None:

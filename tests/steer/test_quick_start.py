@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
 
-from teaser import Dataset, Steering, Teaser
+from teaser import Dataset, Teaser
 from teaser.data import demo
 from teaser.data.matrix import Ids, ItemId
 from teaser.errors import ParameterError, UnknownNameError
-from teaser.extensions import Remainder
 from teaser.steer import quick_picks
-from teaser.steer.quick_start import _cover, _directions, _likelihood
+from teaser.steer.quick_start import _cover
 from teaser.steer.similarity import rarity_rows
 
 TRAINED = 1250
@@ -121,15 +119,6 @@ def test_nothing_is_offered_twice_until_all_was(model: Teaser) -> None:
     assert sorted(shown, key=str) == sorted(model.items_, key=str)
 
 
-def test_picks_are_left_out_even_if_they_were_not_shown(model: Teaser) -> None:
-    first = quick_picks(model)
-    assert not set(first[:3]) & set(quick_picks(model, first[:3]))
-
-
-def test_the_same_answers_lead_to_the_same_items(model: Teaser) -> None:
-    assert quick_picks(model, ["i1", "i4"]) == quick_picks(model, ["i1", "i4"])
-
-
 def test_what_is_picked_changes_what_is_asked_next(half: Teaser) -> None:
     first = quick_picks(half)
     following = {tuple(quick_picks(half, [pick], shown=first)) for pick in first}
@@ -171,31 +160,3 @@ def test_bad_questions_are_refused(model: Teaser) -> None:
         quick_picks(model, ["nowhere"])
     with pytest.raises(ParameterError, match="k must be"):
         quick_picks(model, k=0)
-
-
-def test_viewed_items_count_in_what_is_asked_next(dataset: Dataset) -> None:
-    """Where the tags say nothing, what is likely is told by the remainder alone."""
-    model = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(dataset)
-    model.encoder_ = np.zeros_like(model.encoder_)
-    tastes = np.arange(40)
-    likely = _likelihood(model, tastes, ["i3"])
-    scores = model.score_batch(np.eye(40)[[3]], steering=Steering(balance=1.0))[0]
-    wanted = np.exp((scores - scores.mean()) / scores.std())
-    assert_allclose(likely, model.popularity_ * wanted)
-
-
-@pytest.mark.parametrize("n_shown", [0, 3, 120, 400])
-def test_what_is_kept_of_a_model_changes_no_choice(half: Teaser, n_shown: int) -> None:
-    """More may have been shown than the items whose nearness is kept."""
-    rng = np.random.default_rng(n_shown)
-    picks = [half.items_[i] for i in rng.permutation(600)[:2]]
-    shown = [half.items_[i] for i in rng.permutation(600)[:n_shown]]
-    order = np.argsort(-half.popularity_, kind="stable")
-    before = [half.items_.index_of(i) for i in (*picks, *shown)]
-    known = np.array([i for i in order if i not in before])[:60]
-    weights = np.sqrt(np.bincount(half.decoder_.indices)[: half.tag_table_.n_personal])
-    rows, taken, old = (_directions(half, places, weights) for places in (order, known, before))
-    nearness = np.maximum(0, rows @ taken.T)
-    reached = np.maximum(0, rows @ old.T).max(axis=1)
-    wanted = known[_cover(_likelihood(half, order, picks), nearness, reached, 5)]
-    assert quick_picks(half, picks, shown=shown, k=5) == [half.items_[i] for i in wanted]

@@ -5,12 +5,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
 
 from teaser import Dataset, Tag, Teaser
 from teaser.errors import ParameterError, UnknownNameError
 from teaser.steer import similar
-from teaser.steer.similarity import rarity_rows
 
 
 def slow_similarity(model: Teaser, i: int, c: int) -> float:
@@ -74,35 +72,8 @@ def test_items_without_tags_resemble_nothing(dataset: Dataset) -> None:
     assert "bare" not in [s.item_id for s in similar(model, "i1", k=60)]
 
 
-def test_rows_have_length_one_and_no_popularity(model: Teaser) -> None:
-    V = rarity_rows(model).toarray()
-    assert_allclose((V**2).sum(axis=1), 1)
-    assert not V[:, -1].any()
-    assert model.decoder_.toarray()[:, -1].any()
-
-
 def test_bad_questions_are_refused(model: Teaser) -> None:
     with pytest.raises(UnknownNameError, match="'nowhere'"):
         similar(model, "nowhere")
     with pytest.raises(ParameterError, match="k must be"):
         similar(model, "i1", k=0)
-
-
-def test_rows_of_some_items_are_those_of_all(model: Teaser) -> None:
-    places = np.array([7, 0, 31])
-    some = rarity_rows(model, places).toarray()
-    assert np.array_equal(some, rarity_rows(model).toarray()[places])
-
-
-def test_similar_items_are_a_frame_of_one_row_each(model: Teaser) -> None:
-    found = similar(model, "i0", k=4)
-    frame = found.to_frame()
-    assert frame.columns == ["rank", "item_id", "title", "similarity", "shared"]
-    assert frame["rank"].to_list() == [1, 2, 3, 4]
-    assert frame["item_id"].to_list() == [s.item_id for s in found]
-    first = frame["shared"][0].to_list()
-    assert [(row["feature"], row["value"]) for row in first] == [
-        (tag.feature, tag.value) for tag, _ in found[0].shared
-    ]
-    assert sum(row["share"] for row in first) == pytest.approx(1.0)
-    assert found[:2].to_frame().height == 2

@@ -86,26 +86,10 @@ def test_what_may_not_be_listed_is_no_example(model: Teaser) -> None:
     assert found.n_items == len(shown)
 
 
-def test_a_boost_counts_for_ranks(model: Teaser) -> None:
-    last = tag_examples(model, "town=Ghent", k=40).brings_up[-1]
-    found = tag_examples(model, "town=Ghent", boost={last.item_id: 100.0})
-    assert found.brings_up[0].item_id == last.item_id
-    assert found.brings_up[0].rank == 1
-
-
 def test_at_the_bound_no_press_is_left(model: Teaser) -> None:
     found = tag_examples(model, "town=Ghent", ["i1"], {"town=Ghent": 5})
     assert not found.can_press
     assert found.would_bring_up == ()
-
-
-def test_examples_are_a_frame_of_one_row_an_item(model: Teaser) -> None:
-    found = tag_examples(model, "type=film", ["i0", "i2"], k=3, places=2)
-    frame = found.to_frame()
-    n = len(found.brings_up)
-    assert frame["part"].to_list()[:n] == ["brings_up"] * n
-    assert frame.height == n + len(found.would_bring_up)
-    assert frame["rank"].to_list()[:n] == [e.rank for e in found.brings_up]
 
 
 def test_bad_questions_are_refused(model: Teaser) -> None:

@@ -80,10 +80,6 @@ def test_of_near_equal_tags_one_is_pressed_and_a_tag_of_one_item_is_not(films: T
     assert start_presses(films, "g") == {Tag("label", "alone"): 1}
 
 
-def test_discovered_tags_are_pressed_only_where_there_are_no_others(model: Teaser) -> None:
-    assert not any(tag.discovered for tag in start_presses(model, "i3"))
-
-
 def test_a_tag_that_counts_against_the_item_is_not_pressed(dataset: Dataset) -> None:
     weighted = Teaser(l2_weights=5.0, l2_encoder=5.0, decoder=LearnedDecoder(l2=0.1)).fit(dataset)
     D = weighted.decoder_.toarray()[:, : weighted.tag_table_.n_personal]
@@ -132,12 +128,6 @@ def test_tags_that_no_item_has_with_the_new_one_are_left_out(films: Teaser) -> N
     # A change of a near-equal tag takes the other with it, also where nothing takes its place.
     gone = vary_item(films, "b", {"director=Varda": None}).start
     assert set(gone) == {Tag("genre", "war"), Tag("genre", "drama")}
-
-
-def test_a_tag_beyond_the_strongest_can_be_changed(films: Teaser) -> None:
-    found = vary_item(films, "b", {"genre=drama": "genre=comedy"}, n=1)
-    assert Tag("genre", "comedy") in found.start
-    assert Tag("genre", "drama") not in found.start
 
 
 def test_the_list_looks_like_the_item(model: Teaser) -> None:

@@ -13,7 +13,6 @@ from teaser.extensions import Remainder
 from teaser.recommend import Recommendation
 from teaser.steer import varied
 from teaser.steer.similarity import rarity_rows
-from teaser.steer.variety import spread
 
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=5, unique=True)
 PRESSES = st.dictionaries(
@@ -93,26 +92,6 @@ def test_only_allowed_items_and_the_best_of_them(model: Teaser, variety: float) 
     assert varied(model, [], variety=variety, allowed=np.zeros(40, dtype=bool)) == []
 
 
-def test_steering_is_followed(model: Teaser) -> None:
-    paper = Steering(scale="paper")
-    plain = {r.item_id: r for r in model.recommend(["i3"], k=40, steering=paper)}
-    assert all(
-        r == plain[r.item_id] for r in varied(model, ["i3"], variety=0.4, k=5, steering=paper)
-    )
-
-
-def test_where_nothing_matches_the_order_of_scores_breaks_ties(model: Teaser) -> None:
-    presses = dict.fromkeys(model.tags_, -5)
-    found = varied(model, [], presses, variety=0.01, k=1)
-    assert found == model.recommend([], presses, k=1)
-
-
-def test_a_history_may_be_read_only_once(model: Teaser) -> None:
-    assert varied(model, iter(["i1", "i5"]), variety=0.5) == varied(
-        model, ["i1", "i5"], variety=0.5
-    )
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -125,11 +104,6 @@ def test_a_history_may_be_read_only_once(model: Teaser) -> None:
 def test_bad_settings_are_refused(model: Teaser, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         varied(model, ["i1"], **settings)
-
-
-def test_a_text_is_no_history(model: Teaser) -> None:
-    with pytest.raises(ParameterError, match="A history is a list of item ids"):
-        varied(model, "i1", variety=0.5)
 
 
 @pytest.mark.parametrize("variety", [0.0, 0.6])
@@ -150,16 +124,6 @@ def test_the_history_and_reasons_against_are_there_as_asked(model: Teaser, varie
     assert (found == plain) == (variety == 0)
     against = varied(model, history, presses, variety=variety, k=37)
     assert any(reason.share < 0 for r in against for reason in r.reasons)
-
-
-@pytest.mark.parametrize("variety", [0, 0.6])
-def test_the_places_are_those_of_the_list(model: Teaser, variety: float) -> None:
-    scores = model.decoder_ @ model.profile(["i2"], {"town=Ghent": 1}).values
-    found = spread(model, scores, variety=variety, k=6, seen=[2])
-    wanted = varied(model, ["i2"], {"town=Ghent": 1}, variety=variety, k=6)
-    assert [model.items_[i] for i in found.tolist()] == [r.item_id for r in wanted]
-    with pytest.raises(ParameterError, match="variety must be between"):
-        spread(model, scores, variety=1.5)
 
 
 @pytest.mark.parametrize("balance", [0.0, 0.3, 0.5, 1.0])

@@ -94,29 +94,6 @@ def test_every_picture_has_a_text(read: dict[Path, Links]) -> None:
     assert {path.name: page.mute for path, page in read.items() if page.mute} == {}
 
 
-def test_the_reference_describes_names_with_their_methods(read: dict[Path, Links]) -> None:
-    found = set().union(*(p.anchors for path, p in read.items() if path.parent.name == "reference"))
-    assert {
-        "teaser.Dataset.from_tables",
-        "teaser.Teaser.recommend",
-        "teaser.baselines.EASE",
-        "teaser.evaluate.evaluate",
-        "teaser.steer.similar",
-        "teaser.errors.UnknownNameError",
-        "teaser.testing.ModelContract",
-        "teaser.data.sources.read_movielens",
-    } <= found
-
-
-def test_the_reference_reads_well(site: Path) -> None:
-    text = (site / "reference" / "data.html").read_text()
-    assert "Attributes" in text and "Variables" not in text  # noqa: PT018
-    assert "<em>Ids</em></a>) – The owner" in text  # a short type that is a link, and a dash
-    assert "scipy.sparse._csr" not in text
-    fit = (site / "reference" / "fit.html").read_text()
-    assert "|X - X P(E D')|^2 + l2_weights" in fit  # an equation as it stands
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with open_chromium() as opened:

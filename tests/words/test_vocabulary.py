@@ -1,19 +1,23 @@
-"""What a request can name: tags, synonyms, bands of numbers, decades."""
+"""What a request can name, how words are put right, and interpreters of other packages."""
 
+import sys
+from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
-from words.catalogues import event_model, film_model, vocabulary
+from hypothesis import given
+from hypothesis import strategies as st
+from words.catalogues import TODAY, event_model, vocabulary
 
-from teaser import Tag, Teaser
-from teaser.errors import NotFittedError, ParameterError
+from teaser import Tag
+from teaser.errors import ParameterError, ResourceError
 from teaser.profile import GENERAL
-from teaser.words.phrases import LANGUAGES
-from teaser.words.vocabulary import (
-    Vocabulary,
-    common_synonyms,
-    read_synonyms,
-)
+from teaser.words.interpreter import GROUP, find_interpreter, interpret
+from teaser.words.phrases import LANGUAGES, Speller, lexicon, stem, tokenize
+from teaser.words.vocabulary import Vocabulary, read_synonyms
+from teaser.words.wishes import Reading, Wish
 
 
 def test_tags_columns_bands_and_dates() -> None:
@@ -28,12 +32,6 @@ def test_tags_columns_bands_and_dates() -> None:
     assert set(vocabulary("films").columns) == {"runtime", "rating"}
     assert vocabulary("films").column_of("length") == "runtime"
     assert known.column_of("length") is None
-
-
-def test_counts_are_those_of_the_items() -> None:
-    model = film_model()
-    expected = model.table_.filter(model.table_["country"] == "Japan").height
-    assert vocabulary("films").counts[Tag("country", "Japan")] == expected
 
 
 @pytest.mark.parametrize(
@@ -81,11 +79,168 @@ def test_a_missing_file_is_told() -> None:
     assert read_synonyms(None) == {}
 
 
-def test_a_model_has_to_be_fitted() -> None:
-    with pytest.raises(NotFittedError):
-        Vocabulary.from_model(Teaser())
+@given(st.text())
+def test_tokens_lie_in_the_text_one_after_another(text: str) -> None:
+    tokens = tokenize(text)
+    ends = [0, *(token.end for token in tokens)]
+    for token, before in zip(tokens, ends, strict=False):
+        assert before <= token.start < token.end <= len(text)
+        assert not token.glued or not text[token.start - 1].isspace()
 
 
-def test_common_synonyms_are_in_three_languages() -> None:
-    for name, table in common_synonyms().items():
-        assert set(table) == set(LANGUAGES), name
+@given(st.text(), st.sampled_from(["en", "nl", "fr"]))
+def test_a_stem_is_never_longer_and_never_empty(word: str, language: str) -> None:
+    found = stem(word, language)
+    assert len(found) <= len(word)
+    assert bool(found) == bool(word)
+
+
+@pytest.fixture
+def speller() -> Speller:
+    made = Speller()
+    for word in [
+        "jazz",
+        "concert",
+        "exhibition",
+        "ghent",
+        "peinture",
+        "folk",
+        "rock",
+        "antwerp",
+        "astronomy",
+        "drama",
+        "theatre",
+        "photography",
+        "concerts",
+    ]:
+        made.add(word)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("word", "right"),
+    [
+        ("jaz", "jazz"), ("concertt", "concert"), ("expositon", None), ("ghendt", "ghent"),
+        ("peintrue", "peinture"), ("exibition", "exhibition"), ("exhibtiion", "exhibition"),
+        ("flok", "folk"), ("fotography", "photography"), ("photografy", "photography"),
+        ("fold", None), ("astrology", None), ("dragons", None), ("ro", None), ("", None),
+        ("жазз", None), ("x" * 500, None), ("teatre", "theatre"), ("hteatre", "theatre"),
+    ],
+)  # fmt: skip
+def test_words(speller: Speller, word: str, right: str | None) -> None:
+    assert speller.correct(word) == right
+
+
+@given(st.text("abcdefgh", min_size=5, max_size=12), st.data())
+def test_one_wrong_letter_inside_a_word_is_put_right(word: str, data: st.DataObject) -> None:
+    speller = Speller()
+    speller.add(word)
+    place = data.draw(st.integers(1, len(word) - 1))
+    assert speller.correct(word[:place] + "z" + word[place + 1 :]) == word
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_languages_say_the_same(language: str) -> None:
+    def keys(name: str) -> set[str]:
+        found = lexicon(name).phrases.items()
+        dropped = {"coming", "next", "next_after"}
+        return {
+            f"{m.section} {m.key}" for _, values in found for m in values
+            if m.section not in ("number", "feast") and m.key not in dropped
+            and m.key != "never for today"
+        }  # fmt: skip
+
+    assert keys(language) == keys("en")
+
+
+PACKAGE = """
+from teaser.words import Reading, Wish
+
+def interpret(text, vocabulary, language, today):
+    wishes = [Wish("press", f"{tag.feature}={tag.value}", 2) for tag in vocabulary.counts
+              if tag.value.lower() in text.lower().split()]
+    return Reading(tuple(wishes), (language, str(today)))
+
+def fail(text, vocabulary, language, today):
+    raise RuntimeError("no connection")
+
+number = 3
+"""
+POINTS = f"""[{GROUP}]
+plain = foreign_words:interpret
+broken = foreign_words:fail
+missing = foreign_words:nowhere
+number = foreign_words:number
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package with entry points, as an installer leaves it."""
+    (tmp_path / "foreign_words.py").write_text(PACKAGE)
+    folder = tmp_path / "foreign_words-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-words\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(POINTS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    find_interpreter.cache_clear()
+    yield
+    find_interpreter.cache_clear()
+    sys.modules.pop("foreign_words", None)
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_installed_interpreter_gets_text_vocabulary_language_and_day() -> None:
+    known = vocabulary("events")
+    found = interpret("folk here", known, language="nl", today=TODAY, interpreter="plain")
+    assert [str(wish) for wish in found.wishes] == ["press +2 theme=Folk"]
+    assert found.unknown == ("nl", "2026-11-16")
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("broken", "It failed: RuntimeError: no connection"),
+        ("missing", "It cannot be loaded"),
+        ("number", "It is no function, but int"),
+    ],
+)
+def test_one_that_fails_is_told(name: str, said: str) -> None:
+    with pytest.raises(ResourceError, match=said):
+        interpret("folk", vocabulary("events"), interpreter=name)
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(ParameterError, match=r"Unknown interpreter 'plane'.*Closest: plain"):
+        find_interpreter("plane")
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (None, "NoneType in place of a Reading"),
+        (Reading(cast(Any, ("press +2 theme=Jazz",))), "str in place of a Wish"),
+        (Reading((Wish("press", "theme=Opera", 1),)), "no such tag"),
+        (Reading((Wish("at_most", "runtime", number=3),)), "no such column"),
+        (Reading((Wish("like", "e9999"),)), "no such item"),
+        (Reading((), cast(Any, (3,))), "unknown words are not texts"),
+        (Reading((), tuple(map(str, range(501)))), "more than 500"),
+    ],
+)
+def test_what_another_returns_is_checked(returned: Any, said: str) -> None:
+    def other(text: str, known: Vocabulary, language: str, today: date) -> Reading:
+        found: Reading = returned
+        return found
+
+    with pytest.raises(ResourceError, match=said):
+        interpret("jazz", vocabulary("events"), interpreter=other)
+
+
+def test_contradictions_are_found_whoever_reads() -> None:
+    def other(text: str, known: Vocabulary, language: str, today: date) -> Reading:
+        return Reading((Wish("only", "theme=Jazz"), Wish("without", "theme=Jazz")))
+
+    found = interpret("jazz", vocabulary("events"), interpreter=other)
+    assert len(found.contradictions) == 1

@@ -107,7 +107,7 @@ def _unhide(state: State, asked: Event, catalogue: Catalogue) -> Event:
         if known == tag or (place is not None and index.get(known) == place)
     ]
     parts = [Event(asked.kind, {"tag": name}) for name in names or [str(tag)]]
-    return parts[0] if len(parts) == 1 else _together(parts)
+    return parts[0] if len(parts) == 1 else _combined(parts)
 
 
 def _press(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
@@ -124,9 +124,9 @@ def _press(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
         texts = {str(tag): end - _total(names[tag], state) for tag, end in ends.items()}
         found = [Event("press", {"presses": {t: n for t, n in texts.items() if n}, **until})]
     else:
-        found = _lasting(ends, personal)
+        found = _permanent(ends, personal)
     found = [event for event in found if event.data["presses"]]
-    return None if not found else found[0] if len(found) == 1 else _together(found)
+    return None if not found else found[0] if len(found) == 1 else _combined(found)
 
 
 def _filter(state: State, asked: Event, catalogue: Catalogue) -> Event:
@@ -180,7 +180,7 @@ def _several(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
             check(state, event)
             state = state_after(state, event)
             found.append(event)
-    return _together(found) if found else None
+    return _combined(found) if found else None
 
 
 _DECIDE: dict[str, Callable[[State, Event, Catalogue], Event | None]] = {
@@ -201,7 +201,7 @@ _DECIDE: dict[str, Callable[[State, Event, Catalogue], Event | None]] = {
 }
 
 
-def _together(events: Iterable[Event]) -> Event:
+def _combined(events: Iterable[Event]) -> Event:
     return Event("several", {"actions": [[event.kind, dict(event.data)] for event in events]})
 
 
@@ -230,14 +230,14 @@ def _names_of(tags: Iterable[Tag], model: PersonalModel) -> dict[Tag, list[str]]
     """Return the texts under which presses on each tag are stored; it may have been renamed."""
     index, state = model.catalogue.tag_index, model.state
     names: dict[int, list[str]] = {index[tag]: [] for tag in tags}
-    for text in dict.fromkeys((*state.presses, *state.lasting_presses, *_pressed_texts(state))):
+    for text in dict.fromkeys((*state.presses, *state.permanent_presses, *_pressed_texts(state))):
         place = index.get(Tag.parse(text))
         if place in names:
             names[place].append(text)
     return {tag: names[index[tag]] for tag in tags}
 
 
-def _lasting(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
+def _permanent(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
     """Return the events after which the net presses on each tag are as wanted, and last.
 
     Presses under earlier names move along: a tag may have been renamed, or several merged, since
@@ -246,26 +246,26 @@ def _lasting(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
     Where presses the other way end later, more may be needed than can last. What is beyond the
     range ends together with them.
     """
-    state, lasting = model.state, model.state.lasting_presses
+    state, lasting = model.state, model.state.permanent_presses
     texts: dict[str, int] = {}
-    passing: dict[str, dict[str, int]] = {}
+    temporary: dict[str, dict[str, int]] = {}
     for tag, names in _names_of(ends, model).items():
-        wanted = ends[tag] - sum(map(state.passing_steps, names))
+        wanted = ends[tag] - sum(map(state.temporary_steps, names))
         net = max(-MAX_PRESSES, min(MAX_PRESSES, wanted))
         texts |= {text: -lasting.get(text, 0) for text in names if text != str(tag)}
         texts[str(tag)] = net - lasting.get(str(tag), 0)
         if beyond := wanted - net:
             until = max(e.until for e in state.ends if e.name in names and e.steps * beyond < 0)
-            passing.setdefault(time_text(until), {})[str(tag)] = beyond
+            temporary.setdefault(time_text(until), {})[str(tag)] = beyond
     found = [Event("press", {"presses": {text: n for text, n in texts.items() if n}})]
     return found + [
-        Event("press", {"presses": presses, "until": until}) for until, presses in passing.items()
+        Event("press", {"presses": presses, "until": until}) for until, presses in temporary.items()
     ]
 
 
 def _total(names: Iterable[str], state: State) -> int:
     """Return all presses on a tag, also beyond the range of net presses."""
-    return sum(state.lasting_presses.get(name, 0) + state.passing_steps(name) for name in names)
+    return sum(state.permanent_presses.get(name, 0) + state.temporary_steps(name) for name in names)
 
 
 def _pressed_texts(state: State) -> list[str]:

@@ -22,7 +22,7 @@ from teaser.app.state import ListFilter, State
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import ParameterError, SearchTimeoutError, UnknownNameError, closest_names
+from teaser.errors import ParameterError, SearchTimeoutError
 from teaser.model.filters import NO_FILTERS
 from teaser.model.scores import Scored
 from teaser.model.tables import History
@@ -41,7 +41,13 @@ from teaser.recommend import Recommendations
 from teaser.steer import Lift, smallest_presses
 from teaser.steer.quick_start import QuickStart
 from teaser.steer.variety import spread
-from teaser.words.wishes import Period
+from teaser.words.wishes import (
+    Period,
+    item_dates,
+    item_numbers,
+    matching_items,
+    number_columns,
+)
 
 # What browsers show; of other types they would show a broken picture.
 _PICTURES = {f"image/{kind}" for kind in ("svg+xml", "png", "jpeg", "gif", "webp", "avif")}
@@ -153,45 +159,9 @@ class Catalogue:
             return f"https:{cell}"
         return cell if cell[:8].lower() == "https://" else None
 
-    def allowed(
-        self,
-        tags: Iterable[Tag] = (),
-        *,
-        without: Iterable[Tag] = (),
-        at_most: Mapping[str, float] | None = None,
-        at_least: Mapping[str, float] | None = None,
-        first: date | None = None,
-        last: date | None = None,
-    ) -> NDArray[np.bool_]:
-        """Return a mask of the items in a range of dates that pass the tags and bounds.
-
-        An item passes if it has at least one of the tags of every feature that they name, none of
-        those of `without`, and a number within the bounds in each column that they name.
-
-        Raises
-        ------
-        UnknownNameError
-            If a bound is on what is no column of numbers.
-        """
-        mask = np.ones(len(self.model.items_), dtype=bool)
-        by_feature: dict[str, list[int]] = {}
-        index = self.tag_index
-        for tag in tags:
-            by_feature.setdefault(tag.feature, []).extend([index[tag]] if tag in index else [])
-        for columns in by_feature.values():
-            mask &= np.diff(self.model.decoder_[:, columns].indptr) > 0
-        if excluded := [index[tag] for tag in without if tag in index]:
-            mask &= np.diff(self.model.decoder_[:, excluded].indptr) == 0
-        # A number that is missing is NaN, which is within no bound.
-        for column, bound in (at_most or {}).items():
-            mask &= self.number(column) <= bound
-        for column, bound in (at_least or {}).items():
-            mask &= self.number(column) >= bound
-        if self.dates is not None and (first or last):
-            mask &= np.array(
-                [d is not None and (first or d) <= d <= (last or d) for d in self.dates], dtype=bool
-            )
-        return mask
+    def allowed(self, tags: Iterable[Tag] = (), **filters: Any) -> NDArray[np.bool_]:
+        """Return a mask of the items that pass filters; see `teaser.words.wishes`."""
+        return matching_items(self.model, tags, **filters)
 
     @property
     def today(self) -> date:
@@ -201,33 +171,13 @@ class Catalogue:
     @cached_property
     def numbers(self) -> tuple[str, ...]:
         """The columns of numbers, which bounds can be on; ids are none."""
-        table = self.model.table_
-        return tuple(name for name in table.columns[1:] if table[name].dtype.is_numeric())
-
-    def number(self, column: str) -> NDArray[np.float64]:
-        """Return the number of each item in a column, NaN where there is none.
-
-        Raises
-        ------
-        UnknownNameError
-            If it is no column of numbers.
-        """
-        if column not in self.numbers:
-            near = closest_names(column, self.numbers)
-            said = "There is no column of numbers named {name!r}."
-            raise UnknownNameError("column", column, near, said)
-        return self.model.table_[column].cast(pl.Float64).fill_null(math.nan).to_numpy()
+        return number_columns(self.model)
 
     @cached_property
     def dates(self) -> list[date | None] | None:
         """The date of each item; None if the data have no dates."""
-        column = self._roles.get("date")
-        if column is None:
-            return None
-        cells = self.model.table_[column]
-        if cells.dtype == pl.String:
-            cells = cells.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-        return cells.cast(pl.Date, strict=False).to_list()
+        dates = item_dates(self.model)
+        return None if dates is None else dates.to_list()
 
     @cached_property
     def tag_index(self) -> dict[Tag, int]:
@@ -343,7 +293,9 @@ Mask = NDArray[np.bool_]
 _Bounds = tuple[tuple[str, float], ...]
 
 
-def passing(catalogue: Catalogue, filters: ListFilter, today: date | None = None) -> Mask | None:
+def filter_mask(
+    catalogue: Catalogue, filters: ListFilter, today: date | None = None
+) -> Mask | None:
     """Return a mask of the items that pass filters, not to be changed; None if all pass.
 
     Parameters
@@ -417,7 +369,7 @@ def read_filters(catalogue: Catalogue, filters: ListFilter, kept: ListFilter) ->
     """
     for column in filters.columns:
         if column not in kept.columns:
-            catalogue.number(column)
+            item_numbers(catalogue.model, column)
     if filters.when and catalogue.dates is None and filters.when != kept.when:
         raise ParameterError(
             f"This catalogue has no dates, so {filters.when} means nothing in it. Leave it out."
@@ -432,7 +384,7 @@ def read_filters(catalogue: Catalogue, filters: ListFilter, kept: ListFilter) ->
 
 
 def read_tags(catalogue: Catalogue, texts: Iterable[str], kept: Iterable[str] = ()) -> list[str]:
-    """Return tags by which items are told apart, spelled as the catalogue has them, each once.
+    """Return tags that not all items have, spelled as the catalogue has them, each once.
 
     Raises
     ------
@@ -608,7 +560,7 @@ class PersonalModel:
         """
         items = self.catalogue.model.items_
         mask = np.ones(len(items), dtype=bool) if allowed is None else allowed.copy()
-        own = passing(self.catalogue, self.state.filters) if filtered else None
+        own = filter_mask(self.catalogue, self.state.filters) if filtered else None
         if own is not None:
             mask &= own
         if self.hidden is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import inspect
 import ipaddress
 import json
 import logging
@@ -20,6 +21,7 @@ from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import HTTPException, Request, Response
+from fastapi.routing import APIRoute
 from itsdangerous import Signer
 from pydantic import AfterValidator
 from starlette.requests import ClientDisconnect
@@ -91,27 +93,19 @@ class RateLimit:
 
 @dataclass(frozen=True)
 class RateLimits:
-    """The limits of one process; each method returns 0, or the seconds to wait."""
+    """The limits of one process."""
 
     addresses: RateLimit
     keys: RateLimit
     imports: RateLimit = field(default_factory=lambda: RateLimit(IMPORTS))
 
-    def wait_of_address(self, address: str) -> int:
-        """Count a request for its address."""
-        return self.addresses.take(address)
-
     def wait_of_key(self, key: str, address: str) -> int:
-        """Count a request for its key in place of its address.
+        """Count a request for its key in place of its address; return the seconds to wait.
 
         Every request is counted for its address first, so those with a wrong key count there.
         """
         self.addresses.take(address, -1)
         return self.keys.take(key)
-
-    def wait_of_import(self, *names: str) -> int:
-        """Count an import for a person and an address."""
-        return max(self.imports.take(name) for name in names)
 
 
 def address_of(scope: Mapping[str, Any]) -> str:
@@ -197,7 +191,7 @@ def limit_imports(request: Request, person_id: str = "") -> None:
     names = [person_id] if person_id else []
     if not (person_id and services.settings.needs_keys):  # a program imports for many people
         names.append(address_of(request.scope))
-    if seconds := services.limits.wait_of_import(*names):
+    if seconds := max(map(services.limits.imports.take, names)):
         refused = too_many(seconds)
         raise HTTPException(429, refused.message, {"Retry-After": str(seconds)})
 
@@ -215,6 +209,15 @@ def uses_store(route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
         return await services_of(request).threads.run(partial(route, *args, **values))
 
     return run
+
+
+class StoreRoute(APIRoute):
+    """A route of the API that uses the store."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        # A router that includes another makes its routes again.
+        is_marked = inspect.iscoroutinefunction(endpoint)
+        super().__init__(path, endpoint if is_marked else uses_store(endpoint), **options)
 
 
 TOKEN = "teaser"  # noqa: S105 - the name of a cookie
@@ -536,6 +539,8 @@ def _route_name(scope: Scope) -> str:
     """Return the template of the path that a request was handled by, which has no ids in it."""
     if scope["path"].startswith("/static/"):
         return "/static"
+    if scope["path"] == MCP:
+        return MCP
     # FastAPI's routes know only the part of their own router; the context has the whole path.
     found = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
     return getattr(found, "path_format", "other")
@@ -628,7 +633,7 @@ class Guard:
             )
         if path in MONITORING:
             return None
-        seconds = self.services.limits.wait_of_address(address_of(request))
+        seconds = self.services.limits.addresses.take(address_of(request))
         return too_many(seconds) if seconds else None
 
     async def _check_sender(self, request: Request) -> Refused | None:

@@ -160,7 +160,7 @@ async def _check_watcher(request: Request, services: Services) -> None:
     if is_among(address, allowed):
         return
     # Requests for these paths have not been counted yet.
-    seconds = limits.wait_of_address(address)
+    seconds = limits.addresses.take(address)
     with_key = "key" in [name.strip() for name in allowed.split(",")]
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     key = key.strip() if with_key and kind.lower() == "bearer" else ""

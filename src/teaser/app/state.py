@@ -7,7 +7,7 @@ state at one moment: what had ended by then is not in it.
 import copy
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, Literal, Self, get_args
 
@@ -281,7 +281,7 @@ class Feed:
         """Return the feed as it is stored, such as in a copy that another feed begins with."""
         return _feed_json(
             presses=dict(self.presses if self.lasting is None else self.lasting),
-            passing=[[e.name, e.steps, time_text(e.until)] for e in self.ends],
+            temporary=[[e.name, e.steps, time_text(e.until)] for e in self.ends],
             filters=self.filters.to_json(),
             variety=self.variety,
             balance=self.balance,
@@ -291,8 +291,8 @@ class Feed:
     def from_json(cls, data: Mapping[str, Any], now: datetime | None = None) -> Self:
         """Return a stored feed at a time; None is before anything ends."""
         lasting = {tag: steps for tag, steps in data["presses"].items() if steps}
-        passing = [(tag, steps, read_time(until)) for tag, steps, until in data["passing"]]
-        left = [each for each in passing if now is None or each[2] > now]
+        temporary = [(tag, steps, read_time(until)) for tag, steps, until in data["temporary"]]
+        left = [each for each in temporary if now is None or each[2] > now]
         net = dict(lasting)
         for tag, steps, _ in left:
             net[tag] = net.get(tag, 0) + steps
@@ -374,29 +374,27 @@ class State:
     @property
     def current(self) -> Feed:
         """The current feed."""
-        return Feed(
-            presses=self.presses,
-            filters=self.filters,
-            variety=self.variety,
-            balance=self.balance,
-            ends=tuple(end for end in self.ends if end.kind == "press"),
-            lasting=self.lasting,
-        )
+        own = {each.name: getattr(self, each.name) for each in fields(Feed)}
+        return Feed(**{**own, "ends": tuple(end for end in self.ends if end.kind == "press")})
 
     @property
-    def lasting_presses(self) -> Mapping[str, int]:
+    def permanent_presses(self) -> Mapping[str, int]:
         """Net presses of the current feed that do not end."""
         return self.presses if self.lasting is None else self.lasting
 
-    def passing_steps(self, text: str) -> int:
+    def temporary_steps(self, text: str) -> int:
         """Return the sum of the presses on a tag that end, in the current feed."""
         return sum(end.steps for end in self.ends if end.kind == "press" and end.name == text)
 
 
 def _feed_json(**given: Any) -> dict[str, Any]:
     """Return a feed as it is stored; what is not given is as in a new list."""
-    usual = {"presses": {}, "passing": [], "filters": {}, "variety": 0.0, "balance": AS_FITTED}
+    usual = {"presses": {}, "temporary": [], "filters": {}, "variety": 0.0, "balance": AS_FITTED}
     return {**usual, **given}
+
+
+# The parts of a draft that are dicts.
+_PAIRS = ("history", "hidden", "hidden_tags", "feeds")
 
 
 @dataclass
@@ -410,7 +408,7 @@ class Draft:
     hidden, hidden_tags
         When each hidden item and tag ends, as text; None if it does not.
     feeds
-        Each feed as JSON: `presses` that last (tag -> steps), `passing` presses (tag, steps,
+        Each feed as JSON: `presses` that last (tag -> steps), `temporary` presses (tag, steps,
         until), `filters`, `variety` and `balance`.
     """
 
@@ -426,26 +424,13 @@ class Draft:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the draft that was stored."""
-        pairs = {name: dict(data[name]) for name in ("history", "hidden", "hidden_tags", "feeds")}
-        return cls(
-            **pairs,
-            about=tuple(data["about"]),
-            profiling=data["profiling"],
-            order=data["order"],
-            feed=data["feed"],
-        )
+        pairs = {name: dict(data[name]) for name in _PAIRS}
+        return cls(**{**data, **pairs, "about": tuple(data["about"])})
 
     def to_json(self) -> dict[str, Any]:
         """Return the draft as it is stored: ids may be numbers, so dicts become pairs."""
-        names = ("history", "hidden", "hidden_tags", "feeds")
-        pairs = {name: list(getattr(self, name).items()) for name in names}
-        return {
-            **pairs,
-            "about": list(self.about),
-            "profiling": self.profiling,
-            "order": self.order,
-            "feed": self.feed,
-        }
+        pairs = {name: list(getattr(self, name).items()) for name in _PAIRS}
+        return {**vars(self), **pairs, "about": list(self.about)}
 
     @classmethod
     def from_state(cls, state: State) -> Self:
@@ -478,21 +463,17 @@ class Draft:
         ends = [*current.ends]
         ends += [Ending("hide", item, 0, t, True) for item, t in hidden.items() if t]
         ends += [Ending("hide", tag, 0, t) for tag, t in hidden_tags.items() if t]
+        of_feed = {**vars(current), "ends": tuple(sorted(ends, key=lambda end: end.until))}
         return State(
+            **of_feed,
             history=tuple(self.history),
-            presses=current.presses,
             hidden=tuple(hidden),
-            variety=current.variety,
-            balance=current.balance,
             about=self.about,
             undoable=undoable,
             redoable=redoable,
             n_events=n_events,
             strengths={item: x for item, x in self.history.items() if x != 1},
-            filters=current.filters,
             hidden_tags=tuple(hidden_tags),
-            ends=tuple(sorted(ends, key=lambda end: end.until)),
-            lasting=current.lasting,
             feed=self.feed,
             feeds=feeds,
             profiling=self.profiling,
@@ -560,7 +541,7 @@ def read_feed(data: Mapping[str, Any]) -> dict[str, Any]:
         variety=float(data.get("variety", 0.0)),
         balance=float(data.get("balance", AS_FITTED)),
     )
-    for tag, steps, until in data.get("passing", ()):
+    for tag, steps, until in data.get("temporary", ()):
         _press(feed, {tag: steps}, until)
     return feed
 
@@ -572,11 +553,11 @@ def _press(feed: dict[str, Any], presses: Mapping[str, Any], until: Any) -> None
         for tag, steps in presses.items():
             own[tag] = _within_range(own.get(tag, 0) + int(steps))
         return
-    passing = {(tag, end): steps for tag, steps, end in feed["passing"]}
+    temporary = {(tag, end): steps for tag, steps, end in feed["temporary"]}
     for tag, steps in presses.items():
         key = tag, time_text(read_time(until))
-        passing[key] = passing.pop(key, 0) + int(steps)
-    feed["passing"] = [[tag, steps, end] for (tag, end), steps in passing.items() if steps]
+        temporary[key] = temporary.pop(key, 0) + int(steps)
+    feed["temporary"] = [[tag, steps, end] for (tag, end), steps in temporary.items() if steps]
 
 
 def _within_range(steps: int) -> int:
@@ -894,10 +875,10 @@ def _check_press(state: State, data: Mapping[str, Any]) -> None:
     presses = _steps_by_tag(data.get("presses"))
     if "until" in data:
         for tag, steps in presses.items():
-            _check_passing(str(tag), state.passing_steps(str(tag)) + steps)
+            _check_temporary(str(tag), state.temporary_steps(str(tag)) + steps)
         _check_n_tags(len(presses))
         return
-    lasting = state.lasting_presses
+    lasting = state.permanent_presses
     ends = [check_press(tag, lasting.get(str(tag), 0) + n) for tag, n in presses.items()]
     _check_n_tags(sum(end != 0 for end in ends))
 
@@ -965,10 +946,10 @@ def _check_feed(data: Any) -> None:
     _check_share("variety", data.get("variety", 0.0))
     _check_share("balance", data.get("balance", 0.0))
     check_filters(data.get("filters", {}))
-    passing = read_feed(data)["passing"]
-    _check_tags("passing", [tag for tag, _, _ in passing])
-    for tag, steps, _ in passing:
-        _check_passing(tag, steps)
+    temporary = read_feed(data)["temporary"]
+    _check_tags("temporary", [tag for tag, _, _ in temporary])
+    for tag, steps, _ in temporary:
+        _check_temporary(tag, steps)
 
 
 def _check_new_name(state: State, name: Any, *, but: str = MAIN) -> None:
@@ -995,7 +976,7 @@ def _steps_by_tag(presses: Any) -> dict[Tag, int]:
     return {Tag.parse(str(tag)): steps for tag, steps in presses.items()}
 
 
-def _check_passing(tag: str, steps: int) -> None:
+def _check_temporary(tag: str, steps: int) -> None:
     """Check presses that end: they may lead from one end of the range to the other."""
     if abs(steps) > 2 * MAX_PRESSES:
         raise press_limit(tag, steps, 2 * MAX_PRESSES)

@@ -71,9 +71,7 @@ def serve_events(*, port: int, seed: int) -> None:
     from teaser.app.run import serve
     from teaser.app.settings import Settings
 
-    with out.status("fitting the generated events"):
-        folder = demo_model(seed)
-    serve(Settings(model=folder, port=port, log_level="warning"), ready=print_address)
+    serve(Settings(model=demo_model(seed), port=port, log_level="warning"), ready=print_address)
 
 
 def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> Path:
@@ -89,17 +87,18 @@ def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> P
     except ArtifactError:
         shutil.rmtree(folder, ignore_errors=True)
     dataset = events.dataset(seed=seed, n_events=n_events, n_users=n_users)
-    Teaser().fit(dataset).save(folder)
+    with progress_bar(err, "preparing") as update:
+        fit(dataset, callback=update).save(folder)
     return folder
 
 
 def _fit(dataset: Dataset) -> Teaser:
     _print_title("The data")
     print_lines(dataset.lines())
-    for line in Teaser().estimate(dataset).lines():
-        err.print(line, highlight=False, soft_wrap=True)
     with progress_bar(err, "preparing") as update:
-        return fit(dataset, recipe="paper", callback=update)
+        model = fit(dataset, callback=update)
+    print_lines([] if model.recipe_ is None else [model.recipe_.why])
+    return model
 
 
 def _show_history(dataset: Dataset, history: list[int | str]) -> None:

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
+from datetime import date
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -349,6 +350,16 @@ def read_presses(given: list[str] | None) -> dict[str, int]:
         tag, steps = (written[1], int(written[2])) if written else (text, 1)
         presses[tag] = presses.get(tag, 0) + steps
     return presses
+
+
+def read_date(option: str, text: str | None) -> date | None:
+    """Return the day of an option; None if it was not given."""
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise ParameterError(
+            f"--{option} must be a date such as 2026-01-31, found {text!r}."
+        ) from None
 
 
 def read_boosts(given: list[str] | None) -> dict[str, float] | None:

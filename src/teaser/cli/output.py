@@ -313,9 +313,7 @@ def _colour(value: float) -> str:
 
 
 def _describe_certainty(profile: Profile) -> str:
-    certainty = profile.certainty
-    words = "not sure yet" if certainty < 0.5 else "fairly sure" if certainty < 0.75 else "sure"
     seen, pressed = len(profile.history), sum(map(abs, profile.presses.values()))
     facts = f", {counted(len(profile.about), 'fact')} about the person" if profile.about else ""
     steps = "1 press" if pressed == 1 else f"{pressed} presses"
-    return f"{words}: certainty {certainty:.1f}, {counted(seen, 'item')} seen, {steps}{facts}"
+    return f"{profile.certainty:.0%} sure: {counted(seen, 'item')} seen, {steps}{facts}"

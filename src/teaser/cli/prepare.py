@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +20,7 @@ from teaser.cli.options import (
     Out,
     Scheduler,
     expand_options,
+    read_date,
     refuse_unused,
 )
 from teaser.cli.output import err, out, print_json, print_lines, print_next
@@ -254,16 +254,7 @@ def _is_folder(path: str | Path) -> bool:
 
 def _generate_events(request: PrepareRequest) -> Dataset:
     request.allow_only("the generated events", "source", "rules", "seed", "start")
-    return demo.dataset(start=_read_date(request.start), **request.given("seed", "rules"))
-
-
-def _read_date(text: str | None) -> date | None:
-    try:
-        return None if text is None else date.fromisoformat(text)
-    except ValueError:
-        raise ParameterError(
-            f"--start must be a date such as 2026-01-31, found {text!r}."
-        ) from None
+    return demo.dataset(start=read_date("start", request.start), **request.given("seed", "rules"))
 
 
 _STRENGTH_OPTIONS = ("strength", "counts", "time", "half_life")

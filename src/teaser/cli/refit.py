@@ -10,7 +10,7 @@ from rich.table import Table
 
 from teaser import artifact
 from teaser.cli.options import AsJson, ModelFolder, Seed, find_dataset
-from teaser.cli.output import err, out, print_json, print_lines, progress_bar
+from teaser.cli.output import err, new_table, out, print_json, print_lines, progress_bar
 from teaser.cli.serve import Database, check_packages
 from teaser.data.dataset import Dataset
 from teaser.errors import counted
@@ -151,13 +151,12 @@ def _verdict(model: Path, entry: Entry) -> list[str]:
 
 
 def _table(history: ModelHistory, entries: list[Entry], served: Sequence[int]) -> Table:
-    table = Table(box=None, padding=(0, 1), pad_edge=False)
-    for name in ("", "made at, UTC", "verdict", "users", "items", "tags", "nDCG@100", "bytes", ""):
-        table.add_column(name, justify="left" if name in ("made at, UTC", "verdict") else "right")
+    figures = (">users", ">items", ">tags", ">nDCG@100", ">bytes", ">")
+    table = new_table(">", "made at, UTC", "verdict", *figures)
     for each in entries:
-        facts, twins = each.facts, each.report.get("twins")
+        facts, pair = each.facts, each.report.get("twins")
         counts = [f"{facts[n]:,}" if n in facts else "" for n in ("users", "items", "tags")]
-        accuracy = f"{twins['before']:.3f} > {twins['after']:.3f}" if twins else ""
+        accuracy = f"{pair['before']:.3f} > {pair['after']:.3f}" if pair else ""
         size = say_bytes(facts["bytes"]) if history.is_kept(each) else "not kept"
         mark = "served" if each.number in served else ""
         made_at = each.made_at.removesuffix("+00:00").replace("T", " ")

@@ -1,13 +1,12 @@
 """The command that reads a request in words."""
 
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from teaser.cli.options import AsJson, ModelFolder, read_history
+from teaser.cli.options import AsJson, ModelFolder, read_date, read_history
 from teaser.cli.output import (
     draw_recommendations,
     err,
@@ -17,7 +16,6 @@ from teaser.cli.output import (
     print_lines,
     to_plain,
 )
-from teaser.errors import ParameterError
 from teaser.model import load
 from teaser.model.teaser import Teaser
 from teaser.words.interpreter import interpret
@@ -55,7 +53,7 @@ def say(
     as_json: AsJson = False,
 ) -> None:
     """Read a request in words as wishes, and with --apply list what they lead to."""
-    fitted, day = load(model, Teaser), _day(today)
+    fitted, day = load(model, Teaser), read_date("today", today)
     vocabulary = Vocabulary.from_model(fitted, synonyms=synonyms)
     if vocabulary.unmatched:
         err.print(
@@ -90,15 +88,6 @@ def _remarks(reading: Reading) -> list[str]:
     for one, other in reading.contradictions:
         remarks.append(f"These cannot both be: {one} and {other}. Which is meant?")
     return remarks
-
-
-def _day(text: str | None) -> date | None:
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ParameterError(f"--today must be a day such as 2026-11-20, found {text!r}.") from None
 
 
 def _plain(reading: Reading) -> dict[str, Any]:

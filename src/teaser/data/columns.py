@@ -101,10 +101,10 @@ def _with_shared_advice(
     every = [t for t in (interactions, items, users) if t is not None and t.headless]
     advice = " ".join(table.headless for table in every)
 
-    def log_notes(table: Table | None) -> Table | None:
+    def advised(table: Table | None) -> Table | None:
         return replace(table, headless=advice) if table is not None and table.headless else table
 
-    return log_notes(interactions) or interactions, log_notes(items), log_notes(users)
+    return advised(interactions) or interactions, advised(items), advised(users)
 
 
 def _check_order(interactions: Table, items: Table | None) -> None:

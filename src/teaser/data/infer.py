@@ -68,7 +68,7 @@ _MEANS = set(COLUMN_NAMES["means"])
 _ALWAYS = COLUMN_NAMES["ranks"]
 _THING = "|".join(_THINGS)
 _COUNTER = "|".join(_COUNTERS)
-_TOGETHER = re.compile(
+_COMPOUND = re.compile(
     rf"(?:{_COUNTER})(?:of)?(?:{_THING})s?|(?:{_THING})s?(?:{_COUNTER})|users?rated"
 )
 
@@ -389,7 +389,7 @@ def names_attention(name: str) -> bool:
         return True
     if _MEANS & set(words):
         return False
-    if any(_TOGETHER.fullmatch(word) for word in words):
+    if any(_COMPOUND.fullmatch(word) for word in words):
         return True
     things = [word for word in words if word.removesuffix("s") in _THINGS]
     counters = set(_COUNTERS) & set(words)

@@ -84,7 +84,14 @@ class Tag:
         >>> Tag("director", "Agnès Varda").label, Tag("min_players", "2").label
         ('Agnès Varda', 'Min players: 2')
         """
+        if self.is_titles:
+            return f"items like {self.value}"
         return f"{feature_label(self.feature)}: {self.value}" if self.is_bare else self.value
+
+    @property
+    def is_titles(self) -> bool:
+        """Whether it is a discovered tag that is named by the titles of some of its items."""
+        return self.discovered and ", " in self.value
 
     @classmethod
     def parse(cls, text: str) -> Self:

@@ -30,6 +30,8 @@ SHOWN = 20
 COMMON = 0.05
 # What is known of a person stands on so many items at least.
 LEAST_OWN = 2
+# A tag that people choose so many times as often as others is telling.
+TELLING = 3.0
 # Scores of one block of people, about 32 MB.
 _NUMBERS = 2**22
 # A leaning that is smaller than this, relative to the largest, is rounding.
@@ -103,11 +105,13 @@ class Truth:
     def readability(self) -> float:
         """Entries with a reason x agreement of what is known x its ratio; 0 if nothing is known.
 
-        It says how often a reason can be read, and how true and how telling the profile is.
+        It says how often a reason can be read, and how true and how telling the profile is. A
+        ratio above 3 counts as 3: narrow tags, such as groups of few items, have higher ones, and
+        are not easier to read.
         """
         if self.known is None or self.agreement is None:
             return 0.0
-        return self.with_reason * self.agreement * self.known
+        return self.with_reason * self.agreement * min(self.known, TELLING)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -400,16 +404,19 @@ def _press(
     """Return what presses do on a tag of each person, drawn by its weight; None without any."""
     drawn = draw_presses(weights, model.tags_, 1, sign, rng)
     has_tag = np.array([bool(net) for net in drawn], dtype=bool)
+    index = model.tag_table_.index
+    columns = np.array([next((index[tag] for tag in net), 0) for net in drawn], dtype=np.int64)
+    carried = model.tag_table_.carriers.items[columns]  # people x items
+    width = len(model.items_)
+    listed = as_rows(first, width)
+    left = carried.sum(axis=1) - _binary(rows).multiply(carried).sum(axis=1)
+    if sign > 0:  # where every item with the tag is listed or viewed, + can bring nothing
+        has_tag &= left > listed.astype(bool).astype(float).multiply(carried).sum(axis=1)
     if not has_tag.any():
         return None
     after = {n: lists(tuple(dict.fromkeys(net, n * sign) for net in drawn)) for n in (1, 3, 5)}
-    width = len(model.items_)
     shown = {n: as_rows(each, width).astype(bool) for n, each in {0: first, **after}.items()}
     changed = {n: np.asarray((shown[0] != shown[n]).sum(axis=1)).ravel() > 0 for n in (1, 3)}
-    index = model.tag_table_.index
-    columns = np.array([next((index[tag] for tag in net), 0) for net in drawn])
-    carried = model.tag_table_.carriers.items[columns]  # people x items
-    left = carried.sum(axis=1) - _binary(rows).multiply(carried).sum(axis=1)
     many = has_tag & (left >= SHOWN)
     before, five = (
         np.asarray(shown[n].astype(float).multiply(carried).sum(axis=1)).ravel() for n in (0, 5)

@@ -20,6 +20,8 @@ Matrix: TypeAlias = Any  # a dense array or a sparse one, in main memory or on a
 # Bytes of a block of rows: about the cache of a core, and much more on a GPU.
 _BLOCK_BYTES = 2**20
 _DEVICE_BYTES = 2**29
+# Bytes of a cache line.
+_LINE = 64
 # Loading the compiled loops takes about a second, so smaller sums are left to NumPy.
 _WORTH_LOADING = 2**20
 
@@ -81,6 +83,18 @@ def each_block(work: Callable[[slice], Any], A: Array) -> list[Any]:
     """Return the result of work on each block of rows, in order, by threads on a processor."""
     pieces = blocks(A)
     return in_threads(work, pieces) if isinstance(A, np.ndarray) else [work(r) for r in pieces]
+
+
+def aligned_zeros(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    """Return zeros that begin at a cache line.
+
+    Rows of 64 float32 are then four lines each, not parts of five: gathering them takes a quarter
+    less time.
+    """
+    size = shape[0] * shape[1] * dtype.itemsize
+    room = np.zeros(size + _LINE, np.uint8)
+    first = -room.ctypes.data % _LINE
+    return room[first : first + size].view(dtype).reshape(shape)
 
 
 def rowdot(A: Array, B: Array) -> Array:

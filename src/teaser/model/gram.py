@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from teaser.errors import ParameterError
 from teaser.model._arrays import (
     Matrix,
+    aligned_zeros,
     as_dense,
     blocks,
     csr_parts,
@@ -178,13 +179,16 @@ class SparseGram:
 
         def work(first: int) -> None:
             columns = slice(first, first + _COLUMNS)
-            block = np.ascontiguousarray(as_dense(matrix[:, columns]), dtype=self.dtype)
-            total = np.zeros_like(block)
+            given = as_dense(matrix[:, columns])
+            block, total = (aligned_zeros(given.shape, self.dtype) for _ in range(2))
+            block[:] = given
+            room = aligned_zeros((min(_USERS, self.X.shape[0]), block.shape[1]), self.dtype)
             for by_user, by_item in parts:
                 if fast is None:
                     total += by_item @ (by_user @ block)
                     continue
-                sums = np.zeros((by_user.shape[0], block.shape[1]), self.dtype)
+                sums = room[: by_user.shape[0]]
+                sums[:] = 0
                 fast.add_rows(*csr_parts(by_user), block, sums)
                 fast.add_rows(*csr_parts(by_item), sums, total)
             out[:, columns] = total

@@ -177,7 +177,7 @@ def list_people(model: Scorer, states: UserStates, *, rng: np.random.Generator) 
     pressed = _draw(user[personal], column[personal], len(places), rng)
     who = np.flatnonzero(pressed >= 0)
     values = states.values.copy()
-    values[who, pressed[who]] += steps[who]
+    values[who, pressed[who]] += steps[who] / table.usual_weights[pressed[who]]
     after = rank(score(values))
     stays = ((places[:, :, None] == after[:, None, :]) & (places >= 0)[:, :, None]).any(axis=2)
     return Lists(places, sizes, pressed, steps, (places >= 0).sum(axis=1) - stays.sum(axis=1))

@@ -114,7 +114,11 @@ class ReasonTable:
             *_by_liking(viewed, states, user),
             (2, boosts.pair, boosts.name, boosts.part),
         ]
-        allowed = None if leanings is None else agrees
+        if leanings is None:
+            return self._frame(general, boost, total, found, several, None)
+        # Liked items speak for an item, disliked ones against it.
+        liking = [(part < 0) == (kind == 3) for kind, _, _, part in found[1:-1]]
+        allowed = np.concatenate([agrees, *liking])
         return self._frame(general, boost, total, found, several, allowed)
 
     def sizes(self, states: UserStates, places: Array) -> tuple[Array, Array, Array]:
@@ -250,7 +254,7 @@ class ReasonTable:
         found
             Kind, listed item, name and part of every contribution, those of tags first.
         agrees
-            Which of the tags may be reasons; None for all.
+            Which of the tags and viewed items may be reasons; None for all.
         """
         kind = np.concatenate([np.full(len(pair), k) for k, pair, _, _ in found])
         pair, name, part = (np.concatenate([f[n] for f in found]) for n in (1, 2, 3))

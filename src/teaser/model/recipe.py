@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from markupsafe import Markup
+
 from teaser.errors import counted
-from teaser.notebook import Html, draw_recipe, recipe_table
+from teaser.notebook import draw_recipe, recipe_table
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Recipe:
         names = dict.fromkeys(name for trial in self.tried for name in trial.parts)
         return [n for n in names if any(t.parts.get(n, 0.0) >= 0.005 for t in self.tried)]
 
-    def draw(self) -> Html:
+    def draw(self) -> Markup:
         """Return the trials as a table for a notebook."""
         best = self.table()
         return recipe_table(

@@ -38,6 +38,7 @@ from teaser.data.tags import (
 from teaser.errors import DataError, ParameterError, RuleError
 from teaser.explain import number_features
 from teaser.leaning import Carriers, find_carriers, find_group_carriers
+from teaser.parameters import is_number
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 Array = NDArray[Any]
@@ -205,6 +206,14 @@ def sample_users(X: Any) -> tuple[Array, sp.csr_array]:
             break
     rows = sp.csr_array(sp.vstack(parts, format="csr"))[:_SAMPLE]
     return np.arange(rows.shape[0]), rows
+
+
+def some_of_each(rows: sp.csr_array, n: int) -> sp.csr_array:
+    """Return n entries of each row, drawn at random with a fixed seed."""
+    users = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    order = np.lexsort((np.random.default_rng(0).random(rows.nnz), users))
+    kept = np.sort(order[np.arange(rows.nnz) - rows.indptr[users] < n])
+    return sp.csr_array((rows.data[kept], (users[kept], rows.indices[kept])), shape=rows.shape)
 
 
 def _centring(tags: Sequence[Tag], D: sp.csr_array) -> Basis:
@@ -531,6 +540,9 @@ class TagTable:
         Earlier names of tags, and the tag that now stands for each.
     item_scale
         What each row of the decoder is multiplied by, with `Weights.history_power`; None for 1.
+    spread
+        How many items make a profile certain; see `teaser.leaning.find_spread`. None where there
+        were too few users to measure it.
     """
 
     tags: tuple[Tag, ...]
@@ -539,6 +551,7 @@ class TagTable:
     basis: Basis | None = None
     aliases: Mapping[Tag, Tag] = field(default_factory=dict)
     item_scale: Array | None = None
+    spread: float | None = None
 
     @classmethod
     def from_dataset(
@@ -575,7 +588,11 @@ class TagTable:
         scale = content.arrays.get("item_scale")
         if scale is not None and (scale.shape != (n_items,) or not (np.asarray(scale) > 0).all()):
             raise ValueError("the scale of its items does not fit them")
-        return cls(tags, D, rules, basis, aliases, None if scale is None else np.array(scale))
+        spread = content.settings.get("spread")
+        if spread is not None and not (is_number(spread) and 0 < spread < np.inf):
+            raise ValueError("the spread of its profiles is not a number above 0")
+        scale = None if scale is None else np.array(scale)
+        return cls(tags, D, rules, basis, aliases, scale, spread)
 
     def pack(self) -> Packed:
         """Return settings, arrays and tables to be saved."""
@@ -589,6 +606,8 @@ class TagTable:
             own |= Packed({"aliases": named})
         if self.item_scale is not None:
             own |= Packed(arrays={"item_scale": self.item_scale})
+        if self.spread is not None:
+            own |= Packed({"spread": self.spread})
         return own if self.basis is None else own | Packed(*self.basis.pack())
 
     @property
@@ -646,6 +665,19 @@ class TagTable:
         if self.general is not None:
             sums[self.general] = 0.0
         return sums
+
+    @cached_property
+    def usual_weights(self) -> Array:
+        """The median weight of each tag in the items that carry it (tags).
+
+        It is 1 for popularity and general appeal, and for tags without a positive weight.
+        """
+        D = self.decoder.tocsc()
+        out = np.ones(len(self.tags))
+        for j in range(self.n_personal):
+            own = D.data[D.indptr[j] : D.indptr[j + 1]]
+            out[j] = np.median(own[own > 0]) if (own > 0).any() else 1.0
+        return out
 
     @cached_property
     def features(self) -> tuple[list[str], Array]:

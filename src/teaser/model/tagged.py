@@ -28,7 +28,7 @@ from teaser.explain import (
     Explanation,
     find_parts,
 )
-from teaser.leaning import LeaningBase
+from teaser.leaning import LeaningBase, find_spread
 from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import Best, ListOptions, list_columns, rank_block
 from teaser.model.base import Model
@@ -69,6 +69,7 @@ from teaser.model.tables import (
     liked_part,
     read_new_items,
     sample_users,
+    some_of_each,
 )
 from teaser.parameters import check_k
 from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
@@ -82,6 +83,8 @@ _BATCH = 512
 _MANY_USERS = 32
 # Scores of one block of users, about 32 MB.
 _NUMBERS = 2**22
+# The certainty of a profile is measured on these lengths, each on so many users at least.
+_SHORT, _FEWEST = (2, 3, 5, 8), 20
 
 
 class TaggedModel(Model, abstract=True):
@@ -211,6 +214,7 @@ class TaggedModel(Model, abstract=True):
         learned = None if self.user_rows_ is None else dataset.Q
         sample = self._encode_users(rows, None if learned is None else learned[places])
         self._tag_table = self.tag_table_.with_basis(self.mean_raw(dataset, sample), sample)
+        self._tag_table = replace(self._tag_table, spread=self._measure_spread(rows))
         self.transparency_ = self._measure(dataset, places, rows)
 
     def mean_raw(self, dataset: Dataset, sample: Array) -> Array:
@@ -413,6 +417,7 @@ class TaggedModel(Model, abstract=True):
             n_personal=table.n_personal,
             cold=len(table.tags) - 1,
             steering=steering,
+            spread=table.spread,
             out=None if shown is raw else shown,
         )
         # A user of whose history the remainder knows nothing is scored by the tags alone.
@@ -434,11 +439,12 @@ class TaggedModel(Model, abstract=True):
         if len(pressed):
             steps = self.press_steps(states.at(pressed), steering)
             for user, step in zip(pressed.tolist(), steps.tolist(), strict=True):
-                values[user] = who.press(values[user], placed[user], step)
+                own = step / self._press_weights(steering)
+                values[user] = who.press(values[user], placed[user], own)
         return states
 
     def press_steps(self, states: UserStates, steering: Steering) -> Array:
-        """Return how far one press moves an affinity of each user (users).
+        """Return how far one press of each user moves the score of an item with the tag (users).
 
         Parameters
         ----------
@@ -448,6 +454,11 @@ class TaggedModel(Model, abstract=True):
         if steering.fixed_step is not None:
             return np.full(len(states.values), steering.fixed_step)
         return press_steps(self.score_states(states), states.rows)
+
+    def _press_weights(self, steering: Steering) -> Array:
+        """Return what the step of each tag is divided by (tags): 1 where the step is fixed."""
+        table = self.tag_table_
+        return table.usual_weights if steering.fixed_step is None else np.ones(len(table.tags))
 
     def score_state(self, state: UserState) -> Array:
         """Return the score of every item for one user, in double precision."""
@@ -490,6 +501,24 @@ class TaggedModel(Model, abstract=True):
             return None
         sources = DataSources.of(dataset, uses_user_features=self.user_rows_ is not None)
         return Transparency(impacts, sources, __version__, datetime.now(UTC).date())
+
+    def _measure_spread(self, rows: sp.csr_array) -> float | None:
+        """Return how many items make a profile certain, by parts of the choices of users."""
+        liked = liked_part(rows)
+        able = np.flatnonzero(np.diff(liked.indptr) >= 2 * _SHORT[0])
+        chosen = able[measured_users(np.ones(len(able), dtype=bool))]
+        liked = sp.csr_array(liked[chosen])
+        n_all, whole = np.diff(liked.indptr), self.leaning_batch(liked)
+        shorts = []
+        for h in _SHORT:
+            long = np.flatnonzero(n_all >= 2 * h)
+            if len(long) >= _FEWEST:
+                part = self.leaning_batch(some_of_each(sp.csr_array(liked[long]), h))
+                size = np.linalg.norm(part, axis=1) * np.linalg.norm(whole[long], axis=1)
+                says = size > 0
+                cosines = (part * whole[long]).sum(axis=1)[says] / size[says]
+                shorts.append((h, n_all[long][says], cosines))
+        return find_spread(shorts)
 
     def _rows(self, histories: Sequence[History]) -> sp.csr_array:
         items = self.item_table_
@@ -575,11 +604,12 @@ class TaggedModel(Model, abstract=True):
         learned = Profile(
             tags=self.tags_,
             values=state.values,
-            certainty=steering.certainty(len(viewed) + bool(known)),
+            certainty=steering.certainty_of(len(viewed) + bool(known), self.tag_table_.spread),
             impacts=why.sum_impacts(state.values, self.tag_table_.mass, *self.tag_table_.features),
             history=tuple(self.items_[i] for i in viewed),
             presses={},
             step=float(self.press_steps(states, steering)[0]),
+            weights=self._press_weights(steering),
             tags_weight=state.tags_weight,
             viewed_weight=state.viewed_weight,
             about=tuple(self.user_tags_[i] for i in known),
@@ -603,7 +633,7 @@ class TaggedModel(Model, abstract=True):
             As in `profile`.
         """
         net = who.place_presses(presses, self.tag_table_.index)
-        values = who.press(learned.values, net, learned.step)
+        values = who.press(learned.values, net, learned.steps)
         return replace(
             learned,
             values=values,

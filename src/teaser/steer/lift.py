@@ -203,7 +203,8 @@ class _Case:
     weight: float  # factor of the tags' part of a score
     viewed: Array | None  # part of the viewed items in each score
     placed: Mapping[int, int]
-    step: float
+    step: float  # what a press moves the score of an item with the tag by
+    steps: Array  # what it moves the affinity with each tag by
     rivals: Array  # False for the history, what is not allowed, and the item itself
     wins_tie: Array  # against which items an equal score is enough
 
@@ -215,7 +216,7 @@ class _Case:
         net = dict(self.placed)
         for j, steps in extra.items():
             net[j] = net.get(j, 0) + steps
-        return press(self.values, net, self.step)
+        return press(self.values, net, self.steps)
 
     def scores(self, extra: Mapping[int, int]) -> Array:
         tags = np.asarray(self.D @ self.affinities(extra))
@@ -265,6 +266,7 @@ def _case(
         viewed=model.viewed_scores(profile) if model.has_remainder else None,
         placed=place_presses(presses, model.tag_table_.index),
         step=profile.step,
+        steps=profile.steps,
         rivals=rivals,
         wins_tie=wins_tie,
     )
@@ -337,10 +339,10 @@ class _Board:
     def __init__(self, case: _Case, rows: Array, now: Array, max_presses: int, time: _Time) -> None:
         self.time = time
         tie = np.where(case.wins_tie[rows], -_MARGIN, _MARGIN)
-        # A full press on tag j moves a score by weight * step * D_ij: gaps are in such presses.
+        # A press on tag j moves a score by weight * steps_j * D_ij. Gaps are in weight * step.
         gaps = (now[rows] - now[case.item]) / (case.weight * case.step) + tie
-        # D_ij - D_cj for the item i, rivals c and tags j (rivals x tags).
-        gain = case.row - case.D[rows].toarray()
+        # (D_ij - D_cj) steps_j / step for the item i, rivals c and tags j (rivals x tags).
+        gain = (case.row - case.D[rows].toarray()) * (case.steps / case.step)
         self.last = gain.shape[1] - 1
         self.start: list[tuple[int, Array]] = [(0, gaps)]
         levers = []

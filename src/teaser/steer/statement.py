@@ -159,7 +159,8 @@ def undo_presses(
     if learned.base is not None:
         values = np.array(learned.values, dtype=np.float64)
         for each, steps in pressed.items():
-            values[learned.place_of(each)] += learned.step * steps
+            place = learned.place_of(each)
+            values[place] += learned.steps[place] * steps
         leaning, by_press = _leaning_and_press(learned, learned.base, values, tag)
         if by_press > 0:
             # Rounding may lift n presses slightly above n.
@@ -322,4 +323,4 @@ def _leaning_and_press(
     moved = replace(profile, values=values).personal_scores
     column = np.asarray(base.decoder[:, [place]].todense(), dtype=np.float64).ravel()
     both = base.group_carriers.means(np.column_stack([moved, column]))[number]
-    return float(both[0]), profile.step * profile.tags_weight * float(both[1])
+    return float(both[0]), profile.steps[place] * profile.tags_weight * float(both[1])

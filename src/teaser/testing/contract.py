@@ -350,7 +350,8 @@ class TaggedModelContract(ModelContract):
         assert before.keys() == after.keys()
         (moved,) = (tag for tag in before if before[tag] != after[tag])
         assert str(moved) == "labels=free"
-        assert after[moved] - before[moved] == pytest.approx(learned.step)
+        step = learned.steps[learned.place_of(moved)]
+        assert after[moved] - before[moved] == pytest.approx(step)
         paper = Steering(scale="paper")
         assert fitted.profile(["i1", "i5"], steering=paper).step == 0.2
 

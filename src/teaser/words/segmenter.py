@@ -264,18 +264,12 @@ _HALVES = (
 )
 
 
-# What of the lexicon is an atom by itself; bounds, units, months and the like are parts of others.
-_SPOKEN = frozenset(
-    {
-        "sign", "size", "boost", "degree", "lasts", "place", "join", "like", "variety", "appeal",
-        "scale", "habit", "feature", "number", "filler",
-    }
-)  # fmt: skip
-# Which meaning of a phrase is taken, where it has several; most have 3.
+# What of the lexicon is an atom by itself, and which of them is taken where a phrase has several
+# meanings; bounds, units, months and the like are parts of others.
 _PRIORITY = {
     "habit": 5.6, "lasts": 5.5, "size": 3.3, "boost": 3.2, "degree": 3.1, "sign": 3.0,
-    "appeal": 2.9, "scale": 2.8, "place": 2.6, "join": 2.5, "like": 2.4, "feature": 2.2,
-    "filler": 1.5, "number": 1.0,
+    "variety": 3.0, "appeal": 2.9, "scale": 2.8, "place": 2.6, "join": 2.5, "like": 2.4,
+    "feature": 2.2, "filler": 1.5, "number": 1.0,
 }  # fmt: skip
 _STOPS = frozenset(".;!?:…。؟|")
 _COMMAS = frozenset(",()[]{}–—،、")
@@ -424,7 +418,7 @@ class Segmenter:
         yield from self._named(names, place)
         for found in self.lexicon.phrases.at(self.words, place, self.lexicon.language):
             for meaning in found.values:
-                if meaning.section in _SPOKEN:
+                if meaning.section in _PRIORITY:
                     yield self._spoken(meaning, found.length)
                     if meaning.section == "like":
                         yield from self._title(place, found.length)
@@ -451,7 +445,7 @@ class Segmenter:
 
     def _spoken(self, meaning: Meaning, length: int) -> _Candidate:
         # A phrase with several meanings is read by its first section; fillers go last.
-        priority = _PRIORITY.get(meaning.section, 3.0)
+        priority = _PRIORITY[meaning.section]
         return _Candidate(meaning.section, meaning.key, length, priority)
 
     def _bare_item(self, place: int) -> Iterator[_Candidate]:

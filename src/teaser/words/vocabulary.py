@@ -117,37 +117,18 @@ def decade_names(tag: Tag) -> Mapping[str, list[str]]:
     if not found:
         return {}
     year = int(found[1])
-    short, spoken = f"{year % 100:02d}", _SPOKEN.get(year, {})
-    names = {
-        "en": [f"{year}s"],
-        "nl": [f"jaren {year}"],
-        "fr": [f"années {year}", f"années {year}s"],
-    }
-    if 1920 <= year <= 2010:
-        names["en"] = [f"{short}s", *spoken.get("en", ()), *names["en"]]
-        names["nl"] = [f"jaren {short}", *spoken.get("nl", ()), *names["nl"]]
-        names["fr"] = [f"années {short}", *spoken.get("fr", ()), *names["fr"]]
+    spoken, names = _SPOKEN.get(str(year)), {}
+    for language, pattern in _DECADES.items():
+        short = [pattern.format(f"{year % 100:02d}"), *spoken[language]] if spoken else []
+        names[language] = [*short, pattern.format(year)]
+    names["fr"].append(f"années {year}s")
     return names
 
 
-# How decades are spoken of in English, Dutch and French.
-_SPOKEN: dict[int, dict[str, list[str]]] = {
-    year: {"en": en, "nl": nl, "fr": fr}
-    for year, en, nl, fr in (
-        (1920, ["twenties"], ["jaren twintig"], ["années vingt"]),
-        (1930, ["thirties"], ["jaren dertig"], ["années trente"]),
-        (1940, ["forties"], ["jaren veertig"], ["années quarante"]),
-        (1950, ["fifties"], ["jaren vijftig"], ["années cinquante"]),
-        (1960, ["sixties"], ["jaren zestig", "sixties"], ["années soixante"]),
-        (1970, ["seventies"], ["jaren zeventig", "seventies"],
-         ["années septante", "années soixante-dix"]),
-        (1980, ["eighties"], ["jaren tachtig"], ["années quatre-vingt", "années quatre-vingts"]),
-        (1990, ["nineties"], ["jaren negentig", "nineties"],
-         ["années nonante", "années quatre-vingt-dix"]),
-        (2000, ["noughties", "two thousands"], ["jaren nul"], []),
-        (2010, ["tens", "twenty tens"], ["jaren tien"], []),
-    )
-}  # fmt: skip
+_DECADES = {"en": "{}s", "nl": "jaren {}", "fr": "années {}"}
+_SPOKEN: dict[str, dict[str, list[str]]] = tomllib.loads(
+    (resources.files("teaser.words") / "phrasebook" / "decades.toml").read_text("utf-8")
+)
 
 # The names of tags and features by language, as the application translates them.
 Translations = Mapping[str, Mapping[Tag | str, str]]

@@ -3,7 +3,7 @@
 import calendar
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from itertools import combinations
@@ -13,9 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import ParameterError, shortened
+from teaser.errors import ParameterError, UnknownNameError, closest_names, shortened
 from teaser.model.tables import History
 from teaser.model.tagged import TaggedModel
 from teaser.profile import MAX_PRESSES
@@ -480,7 +479,7 @@ def recommend_for(
     ParameterError
         If two wishes cannot both hold.
     UnknownNameError
-        If the model does not have a tag or an item.
+        If the model does not have a tag, an item or a column of numbers.
     """
     each, day = tuple(dict.fromkeys(wishes)), today or date.today()
     refuse_contradictions(each, today=day)
@@ -497,7 +496,7 @@ def _presses(model: TaggedModel, wishes: Iterable[Wish]) -> Mapping[Tag, int]:
         if wish.kind == "press":
             steps: Mapping[Tag, int] = {Tag.parse(wish.name): wish.steps}
         elif wish.kind == "like":
-            steps = start_presses(model, _item(model, wish.name))
+            steps = start_presses(model, wish.name)
         else:
             continue
         for tag, n in steps.items():
@@ -505,58 +504,96 @@ def _presses(model: TaggedModel, wishes: Iterable[Wish]) -> Mapping[Tag, int]:
     return {tag: n for tag, n in net.items() if n}
 
 
-def _item(model: TaggedModel, name: str) -> ItemId:
-    """Return the id that a text names: ids may be numbers."""
-    first = model.items_[0] if len(model.items_) else ""
-    return int(name) if isinstance(first, int) and name.lstrip("-").isdigit() else name
-
-
-def _allowed(model: TaggedModel, wishes: Iterable[Wish], today: date) -> Array:
+def _allowed(model: TaggedModel, wishes: Sequence[Wish], today: date) -> Array:
     """Return which items all filters among the wishes let pass."""
-    mask = np.ones(len(model.items_), dtype=bool)
-    wanted: dict[str, Array] = {}
+
+    def tags(*kinds: str) -> list[Tag]:
+        names = (wish.name for wish in wishes if wish.kind in kinds)
+        return [model.tags_[resolve_tag(name, model.tag_table_.index)] for name in names]
+
+    mask = matching_items(model, tags("only"), without=tags("without", "never"))
     for wish in wishes:
-        if wish.kind == "only":
-            feature, carriers = Tag.parse(wish.name).feature, _carriers(model, wish.name)
-            wanted[feature] = wanted.get(feature, np.zeros_like(mask)) | carriers
-        elif wish.kind in ("without", "never"):
-            mask &= ~_carriers(model, wish.name)
-        elif wish.kind in OF_COLUMNS:
-            mask &= _within(model, wish)
+        if wish.kind == "at_most":
+            mask &= matching_items(model, at_most={wish.name: wish.number or 0.0})
+        elif wish.kind == "at_least":
+            mask &= matching_items(model, at_least={wish.name: wish.number or 0.0})
         elif wish.kind == "when":
-            mask &= _on_days(model, Period.parse(wish.name), today)
-    for carriers in wanted.values():
-        mask &= carriers
+            if item_dates(model) is None:
+                raise ParameterError("The items have no dates. Leave out the days.")
+            first, last = Period.parse(wish.name).days(today)
+            mask &= matching_items(model, first=first, last=last)
     return mask
 
 
-def _carriers(model: TaggedModel, name: str) -> Array:
-    column = resolve_tag(name, model.tag_table_.index)
-    return np.asarray(model.decoder_[:, [column]].toarray().ravel() != 0)
+def matching_items(
+    model: TaggedModel,
+    tags: Iterable[Tag] = (),
+    *,
+    without: Iterable[Tag] = (),
+    at_most: Mapping[str, float] | None = None,
+    at_least: Mapping[str, float] | None = None,
+    first: date | None = None,
+    last: date | None = None,
+) -> NDArray[np.bool_]:
+    """Return a mask of the items that pass the filters of a list.
+
+    An item passes if it has at least one of the tags of every feature that they name, none of
+    those of `without`, a number within the bounds in each column that they name, and a date from
+    `first` to `last`. Tags that the model does not have are carried by no item.
+
+    Raises
+    ------
+    UnknownNameError
+        If a bound is on what is no column of numbers.
+    """
+    index, decoder = model.tag_table_.index, model.decoder_
+    mask = np.ones(len(model.items_), dtype=bool)
+    by_feature: dict[str, list[int]] = {}
+    for tag in tags:
+        by_feature.setdefault(tag.feature, []).extend([index[tag]] if tag in index else [])
+    for columns in by_feature.values():
+        mask &= np.diff(decoder[:, columns].indptr) > 0
+    if excluded := [index[tag] for tag in without if tag in index]:
+        mask &= np.diff(decoder[:, excluded].indptr) == 0
+    # A number that is missing is NaN, which is within no bound.
+    for column, bound in (at_most or {}).items():
+        mask &= item_numbers(model, column) <= bound
+    for column, bound in (at_least or {}).items():
+        mask &= item_numbers(model, column) >= bound
+    dates = item_dates(model) if first or last else None
+    if dates is not None:
+        within = dates.is_between(first or date.min, last or date.max)
+        mask &= within.fill_null(value=False).to_numpy()
+    return mask
 
 
-def _within(model: TaggedModel, wish: Wish) -> Array:
+def number_columns(model: TaggedModel) -> tuple[str, ...]:
+    """Return the columns of numbers, which bounds can be on; the first column has ids."""
     table = model.table_
-    if wish.name not in table.columns or not table[wish.name].dtype.is_numeric():
-        raise ParameterError(f"The items have no column of numbers {wish.name!r}.")
-    column = pl.col(wish.name)
-    bound = column <= wish.number if wish.kind == "at_most" else column >= wish.number
-    return table.select(bound.fill_null(value=False)).to_series().to_numpy()
+    return tuple(name for name in table.columns[1:] if table[name].dtype.is_numeric())
 
 
-def _on_days(model: TaggedModel, period: Period, today: date) -> Array:
-    """Return which items have their date within a period."""
+def item_numbers(model: TaggedModel, column: str) -> NDArray[np.float64]:
+    """Return the number of each item in a column, NaN where there is none.
+
+    Raises
+    ------
+    UnknownNameError
+        If it is no column of numbers.
+    """
+    known = number_columns(model)
+    if column not in known:
+        said = "There is no column of numbers named {name!r}."
+        raise UnknownNameError("column", column, closest_names(column, known), said)
+    return model.table_[column].cast(pl.Float64).fill_null(math.nan).to_numpy()
+
+
+def item_dates(model: TaggedModel) -> pl.Series | None:
+    """Return the date of each item; None if the data have no dates."""
     name = model.tag_table_.rules.roles.get("date")
     if name is None:
-        raise ParameterError("The items have no dates. Leave out the days.")
-    days = model.table_[name]
-    if days.dtype == pl.String:
-        days = days.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    days = days.cast(pl.Date, strict=False)
-    first, last = period.days(today)
-    mask = days.is_not_null()
-    if first is not None:
-        mask &= days >= first
-    if last is not None:
-        mask &= days <= last
-    return mask.fill_null(value=False).to_numpy()
+        return None
+    cells = model.table_[name]
+    if cells.dtype == pl.String:
+        cells = cells.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    return cells.cast(pl.Date, strict=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from app.conftest import API, TestClient, error_of, new_person, services_of
+from app.conftest import API, TestClient, error_of, new_person
 
 from teaser import Category, Dataset, Teaser, load
 from teaser.app.catalogue import Catalogue, by_date
@@ -88,7 +88,7 @@ def test_filters_hold_until_they_are_changed(at_events: TestClient, events_folde
     assert state["filters"] == {**NO_FILTERS, **given}
     found = listed(at_events, person)
     assert found
-    prices = dict(zip(catalogue.model.items_, catalogue.number("price"), strict=True))
+    prices = dict(zip(catalogue.model.items_, catalogue.model.table_["price"], strict=True))
     for item in found:
         card = catalogue.card(item)
         assert kind.split("=")[1] not in card.facts["type"]
@@ -178,14 +178,6 @@ def test_a_shared_feed_can_be_copied_until_its_link_ends(client: TestClient, per
     assert "its owner ended it" in error_of(answer, 404)["message"]
     assert client.get(other).json() == before
     error_of(client.post(f"{person}/shares", json={"feed": "Friday"}), 404)
-
-
-def test_a_feed_of_the_site_can_be_copied_by_the_api(client: TestClient) -> None:
-    store = services_of(client).store
-    visitor, _ = store.create_person(with_token=True)
-    token, _ = store.make_share(visitor, "")
-    answer = client.post(f"{new_person(client)}/feeds/from-share", json={"token": token})
-    assert answer.json()["feed"] == "shared"
 
 
 def test_without_profile_the_list_is_that_of_everybody(client: TestClient, person: str) -> None:

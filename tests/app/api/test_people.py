@@ -25,34 +25,9 @@ class TestPeople:
         client.post(f"{person}/presses", json=GHENT)
         client.post(f"{person}/hidden", json={"item_id": "i6"})
         state = client.get(person).json()
-        filters = {"only": [], "without": [], "at_most": {}, "at_least": {}, "when": ""}
-        current: dict[str, Any] = {
-            "presses": [GHENT],
-            "lasting": None,
-            "filters": filters,
-            "ends": [],
-        }
-        current |= {"variety": 0.0, "balance": 0.5, "feed": ""}
-        assert state == {
-            **current,
-            "person_id": person.split("/")[-1],
-            "history": HISTORY,
-            "strengths": {},
-            "hidden": ["i6"],
-            "hidden_tags": [],
-            "feeds": [current],
-            "profiling": True,
-            "order": "appeal",
-            "about": [],
-            "can_undo": True,
-            "can_redo": False,
-            "n_events": 5,
-            "unknown_items": [],
-            "unknown_tags": [],
-            "unknown_columns": [],
-            "unknown_about": [],
-            "note": None,
-        }
+        assert (state["history"], state["presses"], state["hidden"]) == (HISTORY, [GHENT], ["i6"])
+        assert (state["can_undo"], state["can_redo"], state["n_events"]) == (True, False, 5)
+        assert person.endswith(state["person_id"])
         found = client.get(f"{person}/recommendations", params={"k": 39}).json()["recommendations"]
         expected = [r.item_id for r in model.recommend(HISTORY, {"town=Ghent": 3}, k=39)]
         expected.remove("i6")
@@ -170,17 +145,6 @@ class TestPeople:
         once_more = client.post(f"{person}/presses", json={"tag": "type=film"}).json()
         assert once_more == {**full, "note": "type=film: that is as far as it goes."}
 
-    def test_writes_that_name_the_unknown_are_refused(self, client: TestClient) -> None:
-        person = new_person(client)
-        for path, asked, closest in (
-            ("views", {"item_id": "j1"}, "i1"),
-            ("hidden", {"item_id": "j1"}, "i1"),
-            ("presses", {"tag": "town=Gent", "steps": 1}, "town=Ghent"),
-        ):
-            said = error_of(client.post(f"{person}/{path}", json=asked), 404)
-            assert f"Closest: {closest}" in said["message"]
-        assert client.get(person).json()["n_events"] == 0
-
     def test_an_export_holds_everything_with_its_time(self, client: TestClient) -> None:
         person = new_person(client)
         start = datetime.now(UTC)
@@ -261,26 +225,6 @@ def test_a_boost_in_the_query_is_that_of_the_stateless_call(client: TestClient) 
     assert said["boost"] == pytest.approx(40)
     parts = said["general"] + said["from_tags"] + said["from_viewed"] + said["boost"]
     assert parts == pytest.approx(said["score"])
-
-
-@pytest.mark.parametrize(
-    ("boost", "status", "said"),
-    [
-        ("i9 much", 422, "ID_OR_TAG:number"),
-        ("i9:2e6", 422, "from -1,000,000 to 1,000,000"),
-        ("i9:nan", 422, "finite"),
-        ("title:1", 404, "title"),
-        ("concert:1", 404, "feature=value"),
-        ("i9:1;" * 500, 422, "boost"),
-    ],
-)
-def test_a_boost_that_cannot_be_used_is_said(
-    client: TestClient, boost: str, status: int, said: str
-) -> None:
-    person = new_person(client)
-    for page, more in (("recommendations", {}), ("explanation", {"item_id": "i1"})):
-        answer = client.get(f"{person}/{page}", params={"boost": boost, **more})
-        assert said in error_of(answer, status)["message"]
 
 
 HOW = ("person_id", "can_undo", "can_redo", "n_events", "note", "unmatched")
@@ -384,18 +328,6 @@ def test_a_damaged_or_foreign_file_is_refused_and_changes_nothing(
     answer = client.post(f"{person}/import", json=sent)
     assert said in error_of(answer, 422)["message"]
     assert client.get(person).json() == before
-
-
-def test_a_large_export_is_taken_and_a_larger_one_refused(
-    serve: Callable[..., TestClient],
-) -> None:
-    client = serve(max_body=2_000, max_import=50_000)
-    person = new_person(client)
-    export = {"state": {**STATE, "history": [f"gone {n}" for n in range(1_000)]}}
-    found = client.post(f"{person}/import", json=export).json()
-    assert len(found["history"]) == len(found["unmatched"]) == 1_000
-    error_of(client.post(f"{person}/import", json={**export, "events": ["x" * 50_000]}), 413)
-    error_of(client.post(f"{person}/wishes", json={"wishes": ["x" * 2_000]}), 413)
 
 
 def test_nobody_imports_into_another(client: TestClient) -> None:

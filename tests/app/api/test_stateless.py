@@ -1,7 +1,6 @@
 """The API without state equals the library; wrong requests get a sentence."""
 
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,51 +32,6 @@ class TestStateless:
                 (str(r.tag), pytest.approx(r.share)) for r in same.reasons if isinstance(r, Reason)
             ]
             assert all(r["tag"] == f"{r['feature']}={r['value']}" for r in place["reasons"])
-
-    @pytest.mark.parametrize("variety", [0.0, 0.6])
-    def test_negative_reasons_can_be_left_out(self, client: TestClient, variety: float) -> None:
-        asked = {"history": HISTORY, "k": 30, "variety": variety}
-        shares = {}
-        for wanted in (True, False):
-            answer = client.post(f"{API}/recommend", json={**asked, "negative_reasons": wanted})
-            found = answer.json()["recommendations"]
-            shares[wanted] = [[r["share"] for r in place["reasons"]] for place in found]
-        assert min(share for place in shares[True] for share in place) < 0
-        assert min(share for place in shares[False] for share in place) > 0
-        assert len(shares[True]) == len(shares[False]) == 30
-
-    def test_variety_changes_the_order_and_no_score(self, client: TestClient) -> None:
-        asked = {"history": HISTORY, "k": 10}
-        plain = client.post(f"{API}/recommend", json={**asked, "k": 40}).json()
-        mixed = client.post(f"{API}/recommend", json={**asked, "variety": 0.7}).json()
-        by_id = {r["item_id"]: r for r in plain["recommendations"]}
-        assert [r["item_id"] for r in mixed["recommendations"]] != list(by_id)[:10]
-        assert all(r == by_id[r["item_id"]] for r in mixed["recommendations"])
-
-    @pytest.mark.parametrize(
-        "where",
-        [
-            ["town=Ghent", "town=Deinze"],
-            ["town=Ghent", "town=Deinze", "labels=free"],
-            ["labels=free", "labels=late", "type=film"],
-            ["town=Nowhere", "town=Ghent"],
-            ["town=Nowhere", "type=film"],
-        ],
-    )
-    def test_where_means_the_same_as_in_the_library(
-        self, client: TestClient, model: Teaser, where: list[str]
-    ) -> None:
-        asked = {"where": where, "unknown": "ignore", "k": 40}
-        found = post(client, "recommend", **asked)["recommendations"]
-        wanted = model.recommend([], k=40, where=where, unknown="ignore")
-        assert [r["item_id"] for r in found] == [r.item_id for r in wanted]
-
-    def test_an_unknown_feature_or_a_text_that_is_no_tag_is_never_ignored(
-        self, client: TestClient
-    ) -> None:
-        for text, said in (("twon=Ghent", "town"), ("Ghent", "feature=value")):
-            asked = {"where": [text], "unknown": "ignore"}
-            assert said in error_of(client.post(f"{API}/recommend", json=asked), 404)["message"]
 
     def test_ids_and_tags_say_what_may_be_listed(self, client: TestClient, model: Teaser) -> None:
         asked: dict[str, Any] = {"history": HISTORY, "items": ["i1", "i3", "i5", "i6"]}
@@ -166,26 +120,6 @@ class TestStateless:
         affinities = model.profile(HISTORY, {"town=Ghent": 3}).affinities
         assert found["affinity"] == pytest.approx(affinities[Tag("town", "Ghent")])
 
-    def test_similar_items_share_tags(self, client: TestClient) -> None:
-        found = client.post(f"{API}/similar", json={"item_id": "i2", "k": 3}).json()["similar"]
-        assert len(found) == 3
-        assert "i2" not in [s["item_id"] for s in found]
-        own = client.get(f"{API}/items?item_id=i2").json()["facts"]
-        for place in found:
-            other = client.get(f"{API}/items?item_id={place['item_id']}").json()["facts"]
-            both = {f"{f}={v}" for f in own for v in own[f] if v in other.get(f, [])}
-            assert {t["tag"] for t in place["shared"]} == both
-            assert sum(t["share"] for t in place["shared"]) == pytest.approx(1)
-
-    def test_presses_on_one_tag_count_together(self, client: TestClient) -> None:
-        asked: dict[str, Any] = {"presses": [{"tag": "town=Ghent", "steps": 2}] * 2}
-        twice = client.post(f"{API}/profile", json=asked).json()
-        asked = {"presses": [{"tag": " town = Ghent", "steps": 4}]}
-        assert client.post(f"{API}/profile", json=asked).json() == twice
-        asked = {"presses": [GHENT, GHENT]}
-        said = error_of(client.post(f"{API}/profile", json=asked), 422)
-        assert "out of range" in said["message"]
-
     def test_unknown_names_are_404_with_the_closest(self, client: TestClient) -> None:
         cases: list[tuple[str, dict[str, Any], str]] = [
             ("recommend", {"history": ["i0", "j1"]}, "Closest: i1"),
@@ -252,15 +186,6 @@ class TestStateless:
             assert said["code"] == ("unreadable" if status == 400 else "invalid")
             assert said["message"].endswith(".")
             assert not re.search("Input should|pydantic|parsing the body|required", said["message"])
-
-    def test_other_kinds_of_body_are_refused(self, client: TestClient) -> None:
-        said = error_of(client.post(f"{API}/recommend", data={"k": "5"}), 422)
-        assert "Content-Type: application/json" in said["message"]
-
-    def test_the_request_keeps_nothing(self, client: TestClient) -> None:
-        first = client.post(f"{API}/recommend", json={"k": 5}).json()
-        client.post(f"{API}/recommend", json={"history": HISTORY, "presses": [GHENT]})
-        assert client.post(f"{API}/recommend", json={"k": 5}).json() == first
 
 
 def post(client: TestClient, path: str, **asked: Any) -> Any:
@@ -347,18 +272,6 @@ class TestCompare:
         assert [part["name"] for part in boosts] == ["town=Ghent"]
         assert boosts[0]["tags"][0]["value"] == "Ghent"
 
-    def test_bad_questions_are_a_sentence_each(self, client: TestClient) -> None:
-        asked = {"item_id": "i6", "other_id": "i6"}
-        said = error_of(client.post(f"{API}/compare", json=asked), 422)
-        assert "Both items are 'i6'" in said["message"]
-        asked = {"item_id": "i6", "other_id": "j9"}
-        said = error_of(client.post(f"{API}/compare", json=asked), 404)
-        assert "Unknown item 'j9'" in said["message"]
-        person = new_person(client)
-        twice = client.get(f"{person}/comparison", params={"item_id": "i6", "other_id": "i6"})
-        assert "Both items" in error_of(twice, 422)["message"]
-        error_of(client.get(f"{person}/comparison", params={"item_id": "i6"}), 422)
-
 
 class TestVariation:
     def test_a_list_equals_that_of_the_library(self, client: TestClient, model: Teaser) -> None:
@@ -378,14 +291,6 @@ class TestVariation:
         assert listed == [entry.item_id for entry in wanted.recommendations]
         assert len(listed) == 4
         assert (found["item_id"], found["title"]) == ("i2", "Event 2")
-
-    def test_bad_questions_are_a_sentence_each(self, client: TestClient) -> None:
-        wrong = {"item_id": "i2", "changes": [{"old": "town=Liège"}]}
-        said = error_of(client.post(f"{API}/variation", json=wrong), 422)
-        assert "has no tag town=Liège, so it cannot be changed" in said["message"]
-        wrong = {"item_id": "i2", "changes": [{"old": "town=Ghent", "new": "town=Gent"}]}
-        error_of(client.post(f"{API}/variation", json=wrong), 404)
-        error_of(client.post(f"{API}/variation", json={"item_id": "nowhere"}), 404)
 
 
 class TestTagExamples:
@@ -488,31 +393,6 @@ class TestCatalogue:
         expected = {**model.describe(), "weights": None, "recipe": None}
         assert client.get(f"{API}/model").json() == expected
         assert (expected["remainder"], expected["discovered"]) == (None, None)
-
-
-class TestReload:
-    @pytest.fixture
-    def folder(self, model_folder: Path, tmp_path: Path) -> Path:
-        return Path(shutil.copytree(model_folder, tmp_path / "served"))
-
-    @pytest.mark.parametrize("damage", ["vanished", "damaged"])
-    def test_a_bad_folder_leaves_the_present_model_in_place(
-        self, serve: Callable[..., TestClient], folder: Path, damage: str
-    ) -> None:
-        client = serve(model=folder)
-        before = client.post(f"{API}/recommend", json={"history": HISTORY}).json()
-        kept = {file.name: file.read_bytes() for file in folder.iterdir()}
-        shutil.rmtree(folder)
-        if damage != "vanished":
-            folder.mkdir()
-        for name, content in kept.items():
-            if damage == "damaged":
-                is_array = name.endswith(".safetensors")
-                (folder / name).write_bytes(content[:-7] + b"garbage" if is_array else content)
-        for _ in range(2):
-            error_of(client.post(f"{API}/admin/reload"), 503)
-            now = client.post(f"{API}/recommend", json={"history": HISTORY}).json()
-            assert now == before
 
 
 PATH = f"{API}/transparency"

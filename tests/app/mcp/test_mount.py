@@ -20,7 +20,6 @@ from mcp.shared.exceptions import MCPError
 from served import Running, get
 from sqlalchemy import text
 
-from teaser.app.mcp import mount
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.app.store import Store
@@ -208,15 +207,6 @@ class TestRawRequests:
             assert services_of(client).settings.needs_keys
 
 
-def test_without_the_package_there_is_nothing(
-    serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert mount.IS_INSTALLED
-    monkeypatch.setattr(mount, "IS_INSTALLED", False)
-    with serve(is_new=True) as client:
-        assert client.post("/mcp", json=LISTING).status_code == 404
-
-
 def test_the_server_does_without_the_package() -> None:
     lines = [
         "import sys",
@@ -227,10 +217,3 @@ def test_the_server_does_without_the_package() -> None:
     ]
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_an_application_can_start_again(serve: Callable[..., TestClient]) -> None:
-    client = serve(is_new=True)
-    for _ in range(2):
-        with client:
-            assert client.post("/mcp", json=LISTING, headers=HEADERS).status_code == 200

@@ -17,7 +17,7 @@ from mcp_types import ResourceTemplateReference
 
 from teaser._version import __version__
 from teaser.app.catalogue import Catalogue
-from teaser.app.mcp.resources import PAGE, RESOURCES
+from teaser.app.mcp.resources import RESOURCES
 from teaser.app.mcp.server import build_server
 from teaser.app.mcp.tools import TOOLS, People, Source
 
@@ -96,21 +96,6 @@ def test_the_vocabulary_names_every_feature(stateless: Server[Any], catalogue: C
         whole = read(stateless, feature["all"])
         assert whole["n_tags"] == feature["n_tags"]
         assert whole["tags"][: len(feature["most_common"])] == feature["most_common"]
-
-
-def test_pages_of_a_feature_hold_every_tag_once(
-    stateless: Server[Any], catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("teaser.app.mcp.resources.PAGE", 2)
-    tags: list[str] = []
-    n_pages = read(stateless, "teaser://vocabulary/town")["n_pages"]
-    for page in range(1, n_pages + 1):
-        found = read(stateless, f"teaser://vocabulary/town?page={page}")
-        tags += [tag["tag"] for tag in found["tags"]]
-        assert found["page"] == page
-    assert tags == [str(tag) for tag in catalogue.features["town"]]
-    assert n_pages > 1
-    assert PAGE > 2
 
 
 def test_items_the_model_and_what_decides_are_those_of_the_api(

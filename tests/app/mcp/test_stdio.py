@@ -13,7 +13,7 @@ import pytest
 from app.mcp.conftest import found, refused, with_client
 from mcp.client.stdio import StdioServerParameters
 
-from teaser.app.mcp.stdio import own_database, own_person
+from teaser.app.mcp.stdio import own_person
 from teaser.app.mcp.tools import ME
 from teaser.app.store import Store
 
@@ -99,9 +99,3 @@ def test_only_messages_go_to_stdout_and_it_ends_at_a_signal(
     assert process.returncode == -signal.SIGTERM
     assert all(line.startswith(b"{") for line in (first, *rest.splitlines()))
     assert b"Traceback" not in errors
-
-
-def test_each_folder_of_a_model_has_a_database_of_its_own(tmp_path: Path) -> None:
-    urls = {own_database(tmp_path / name / "model") for name in "ab"}
-    assert len(urls) == 2
-    assert all(url.startswith("sqlite:///") for url in urls)

@@ -1,9 +1,7 @@
 """Tools answer as the API does, change what the site changes, and refuse with a sentence."""
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anyio
@@ -15,23 +13,11 @@ from hypothesis import strategies as st
 from mcp.server import Server
 
 from teaser.app.mcp.server import build_server
-from teaser.app.mcp.tools import (
-    TOOLS,
-    Answer,
-    Nothing,
-    People,
-    Pressed,
-    Source,
-    Tool,
-    without_examples,
-)
+from teaser.app.mcp.tools import Answer, Nothing, People, Pressed, Source, Tool
 from teaser.app.state import Event
 from teaser.errors import ParameterError, StoreError
 
-TASTE: dict[str, Any] = {
-    "history": ["i0", "i3"],
-    "presses": [{"tag": "town=Liège", "steps": 2}],
-}
+TASTE: dict[str, Any] = {"history": ["i0", "i3"], "presses": [{"tag": "town=Liège", "steps": 2}]}
 CASES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("recommend", {"k": 4, **TASTE}, "recommend", {"k": 4, **TASTE}),
     ("recommend", {"where": ["type=film"], "k": 3}, "recommend", {"where": ["type=film"], "k": 3}),
@@ -92,17 +78,6 @@ def test_a_person_gets_what_their_state_gives(
     assert stored != found(call(server, tool, **given))
 
 
-def test_sentences_tell_the_numbers(stateless: Server[Any]) -> None:
-    listed = found(call(stateless, "recommend", k=2, **TASTE))
-    for entry, line in zip(listed["recommendations"], listed["sentences"], strict=True):
-        assert entry["item_id"] in line
-        assert f"{round(100 * entry['match'])} %" in line
-    told = found(call(stateless, "explain", item_id="i5", **TASTE))
-    assert f"{told['score']:.2f}" in told["sentences"][0]
-    leaning = found(call(stateless, "profile", **TASTE))["sentences"]
-    assert any("Liège" in line for line in leaning)
-
-
 @pytest.mark.parametrize(
     ("tool", "given", "said"),
     [
@@ -131,14 +106,6 @@ def test_bad_questions_are_a_sentence(
     stateless: Server[Any], tool: str, given: dict[str, Any], said: str
 ) -> None:
     assert said in refused(call(stateless, tool, **given))
-
-
-def test_a_search_in_another_language_finds_its_names(
-    serve: Callable[..., TestClient], stateless: Server[Any]
-) -> None:
-    dutch = found(call(stateless, "search", words="film", language="nl"))
-    assert [tag["tag"] for tag in dutch["tags"]] == ["type=film"]
-    assert "language" in refused(call(stateless, "search", words="film", language="de"))
 
 
 TAGS = ["town=Ghent", "town=Liège", "type=film"]
@@ -197,49 +164,6 @@ def test_presses_that_a_caller_keeps_move_as_stored_ones(
     with_client(server, press_all)
 
 
-def test_a_press_at_its_limit_is_not_stored_and_says_so(
-    server: Server[Any], people: People, person_id: str
-) -> None:
-    call(server, "press", person_id=person_id, tag="town=Ghent", steps=5)
-    n_events = people.store.state(person_id).n_events
-    pressed = found(call(server, "press", person_id=person_id, tag="town=Ghent"))
-    assert not pressed["stored"]
-    assert "as far as it goes" in pressed["note"]
-    assert people.store.state(person_id).n_events == n_events
-
-
-def test_a_press_for_today_ends_at_midnight(
-    server: Server[Any], people: People, person_id: str
-) -> None:
-    asked = {"tag": "town=Ghent", "lasts": "today"}
-    assert found(call(server, "press", person_id=person_id, **asked))["stored"]
-    (end,) = people.store.state(person_id).ends
-    assert (end.name, end.steps) == ("town=Ghent", 1)
-    assert datetime.now(UTC) < end.until <= datetime.now(UTC) + timedelta(days=1)
-    assert "person_id" in refused(call(server, "press", **asked))
-
-
-def test_a_press_of_somebody_without_profile_says_that_it_waits(
-    server: Server[Any], people: People, person_id: str
-) -> None:
-    append(people.store, person_id, Event("profiling", {"on": False}))
-    pressed = found(call(server, "press", person_id=person_id, tag="town=Ghent"))
-    assert pressed["stored"]
-    assert pressed["affinity_after"] > pressed["affinity_before"]
-    assert "without profile" in pressed["sentences"][-1]
-
-
-def test_views_are_stored_with_their_strength(
-    server: Server[Any], people: People, person_id: str
-) -> None:
-    viewed = found(call(server, "view", person_id=person_id, item_id="i4", strength=-0.125))
-    assert viewed["history"] == ["i4"]
-    assert viewed["strengths"] == {"i4": -0.125}
-    shown = found(call(server, "person", person_id=person_id))
-    assert without_sentences(shown) == without_sentences(viewed)
-    assert "i4" in "\n".join(shown["sentences"])
-
-
 def test_unknown_persons_and_visitors_of_the_site_look_the_same(
     server: Server[Any], people: People
 ) -> None:
@@ -255,48 +179,6 @@ def test_without_a_store_only_the_press_is_left(stateless: Server[Any]) -> None:
     assert "press" in names
     assert not names & {"undo", "view", "person", "new_person", "apply"}
     assert found(call(stateless, "press", tag="town=Ghent"))["stored"] is False
-
-
-WISHES = ["press +2 type=film", "only town=Ghent", "never labels=late for week", "variety 0.5"]
-
-
-def test_wishes_are_one_action(server: Server[Any], people: People, person_id: str) -> None:
-    before = people.store.state(person_id)
-    applied = found(call(server, "apply", person_id=person_id, wishes=WISHES))
-    state = people.store.state(person_id)
-    assert state.presses == {"type=film": 2}
-    assert state.filters.only == ("town=Ghent",)
-    assert state.hidden_tags == ("labels=late",)
-    assert state.variety == 0.5
-    assert applied["presses"] == [{"tag": "type=film", "steps": 2}]
-    assert "One undo" in applied["sentences"][0]
-    assert "Ghent" in applied["sentences"][0]
-    shown = "\n".join(found(call(server, "person", person_id=person_id))["sentences"])
-    assert "only town=Ghent" in shown
-    assert "Never shown: labels=late." in shown
-    listed = found(call(server, "recommend", person_id=person_id, k=40))["recommendations"]
-    assert listed
-    for entry in listed:
-        assert found(call(server, "item", item_id=entry["item_id"]))["facts"]["town"] == ["Ghent"]
-    undone = found(call(server, "undo", person_id=person_id))
-    assert "+ twice on type=film" in undone["undone"]
-    after = people.store.state(person_id)
-    assert (after.presses, after.filters, after.hidden_tags, after.variety) == (
-        before.presses,
-        before.filters,
-        before.hidden_tags,
-        before.variety,
-    )
-
-
-def test_a_wish_that_moves_nothing_is_not_stored(
-    server: Server[Any], people: People, person_id: str
-) -> None:
-    call(server, "press", person_id=person_id, tag="type=film", steps=5)
-    applied = found(call(server, "apply", person_id=person_id, wishes=["press +2 type=film"]))
-    assert "as far as it goes" in applied["note"]
-    assert applied["note"] in applied["sentences"]
-    assert people.store.state(person_id).n_events == 1
 
 
 def test_a_request_in_words_becomes_wishes_and_applies_nothing(
@@ -329,10 +211,6 @@ def test_a_list_for_wishes_is_the_one_that_they_lead_to(
     assert "type=flm" in refused(call(server, "recommend", wishes=["press +1 type=flm"]))
 
 
-def test_words_without_a_wish_say_so(stateless: Server[Any]) -> None:
-    assert "No wish was found in it." in found(call(stateless, "say", text="???"))["sentences"]
-
-
 def failure(source: Source, error: Exception) -> str:
     """Return what a tool says that meets an error."""
 
@@ -352,15 +230,6 @@ def test_errors_are_sentences_and_tell_nothing_of_the_inside(
     with caplog.at_level(logging.ERROR, "teaser"):
         assert "secret" not in failure(source, KeyError("secret"))
     assert "a tool failed" in caplog.text
-
-
-def test_schemas_have_no_examples_that_an_assistant_could_take_for_names() -> None:
-    for tool in TOOLS:
-        text = str(tool.described.input_schema) + str(tool.described.output_schema)
-        assert "'examples': [" not in text
-        assert "e0001" not in text
-    kept = {"properties": {"title": {"type": "string"}, "examples": {"type": "array"}}}
-    assert without_examples({**kept, "title": "T", "examples": [1]}) == kept
 
 
 def test_me_is_the_one_at_this_computer_if_there_is_one(source: Source, people: People) -> None:

@@ -8,10 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from app.conftest import OWN, TestClient, services_of
 
-from teaser.app.pages.home import ActionForm
-from teaser.app.state import Event
 from teaser.app.store import Store
-from teaser.errors import ParameterError
 
 SCRIPT = {"x-teaser-script": "1"}
 
@@ -21,65 +18,6 @@ def visitor(client: TestClient) -> TestClient:
     """A browser that sends forms from our own pages."""
     client.headers.update(OWN)
     return client
-
-
-def test_each_button_asks_for_one_action() -> None:
-    for form, event in (
-        (ActionForm(press="+1 town=Ghent"), Event("press", {"presses": {"town=Ghent": 1}})),
-        (ActionForm(presses='{"a=b": -2}'), Event("press", {"presses": {"a=b": -2}})),
-        (ActionForm(view="17"), Event("view", {"item": "17"})),
-        (ActionForm(remove="i1"), Event("remove", {"item": "i1"})),
-        (ActionForm(hide="i1"), Event("hide", {"item": "i1"})),
-        (ActionForm(unhide="i1"), Event("unhide", {"item": "i1"})),
-        (ActionForm(vary="0.5"), Event("vary", {"variety": 0.5})),
-        (ActionForm(balance="1"), Event("balance", {"balance": 1})),
-        (ActionForm(set_about="1", about=["a=b", ""]), Event("about", {"about": ["a=b", ""]})),
-        (ActionForm(hide_tag="a=b"), Event("hide", {"tag": "a=b"})),
-        (ActionForm(unhide_tag="a=b"), Event("unhide", {"tag": "a=b"})),
-        (ActionForm(filter='{"only": ["a=b"]}'), Event("filter", {"filters": {"only": ["a=b"]}})),
-        (ActionForm(feed="A"), Event("switch_feed", {"feed": "A"})),
-        (ActionForm(main_feed="1"), Event("switch_feed", {"feed": ""})),
-        (ActionForm(make_feed="A"), Event("make_feed", {"feed": "A"})),
-        (ActionForm(rename_feed="A", name="B"), Event("rename_feed", {"feed": "A", "name": "B"})),
-        (ActionForm(drop_feed="A"), Event("drop_feed", {"feed": "A"})),
-        (ActionForm(profiling="on"), Event("profiling", {"on": True})),
-        (ActionForm(profiling="newest"), Event("profiling", {"on": False, "order": "newest"})),
-        (
-            ActionForm(end_press="2099-11-17T00:00:00+00:00 -2 a=b c"),
-            Event("press", {"presses": {"a=b c": -2}, "until": "2099-11-17T00:00:00+00:00"}),
-        ),
-        (
-            ActionForm(make_feed="B", copy_of="A"),
-            Event(
-                "several",
-                {"actions": [["switch_feed", {"feed": "A"}], ["make_feed", {"feed": "B"}]]},
-            ),
-        ),
-        (ActionForm(undo="1"), Event("undo")),
-        (ActionForm(redo="1"), Event("redo")),
-        (ActionForm(reset="1"), Event("reset")),
-    ):
-        assert form.event() == event
-
-
-def test_a_form_that_cannot_be_read_is_refused() -> None:
-    for form in (
-        ActionForm(),
-        ActionForm(about=["a=b"]),
-        ActionForm(press="many a=b"),
-        ActionForm(presses="[1]"),
-        ActionForm(presses="{"),
-        ActionForm(presses="[" * 20_000),
-        ActionForm(vary="much"),
-        ActionForm(filter="[]"),
-        ActionForm(filter='{"only": ["\\ud800"]}'),
-        ActionForm(press="+1 a=b", lasts="soon"),
-        ActionForm(mute="soon i1"),
-        ActionForm(end_press="soon much a=b"),
-        ActionForm(end_press="2001-01-01T00:00:00+00:00 3 a=b"),
-    ):
-        with pytest.raises(ParameterError):
-            form.event()
 
 
 class TestForms:

@@ -1,4 +1,4 @@
-"""Feeds, filters that stay, what is never shown, and the list without profile, over HTTP."""
+"""Feeds and what lasts for now, by the forms of the site."""
 
 import html
 import json
@@ -67,83 +67,16 @@ class TestFeeds:
         assert "<b>Friday" not in answer.text.split("data-notice")[0]
 
 
-class TestFilters:
-    def test_filters_can_be_kept_and_taken_off(self, visitor: TestClient) -> None:
-        do(visitor, view="i1")
-        page = visitor.get("/?only=type%3Dfilm&only=town%3DGhent").text
-        chosen = listed(page)
-        page = do(visitor, filter=button(page, "filter"))
-        assert listed(page) == chosen
-        assert state_of(visitor).filters.only == ("type=film", "town=Ghent")
-        assert "Filters of this list: only film, only Ghent" in notice(page)
-        page = do(visitor, filter=button(page, "filter"))
-        assert state_of(visitor).filters.only == ("town=Ghent",)
-        page = do(visitor, filter=button(page, "filter"))
-        assert not state_of(visitor).filters
-        assert "No filters in this list" in notice(page)
-        assert 'class="chips"' not in page
-
-    def test_filters_that_leave_nothing_can_be_taken_off(self, visitor: TestClient) -> None:
-        types = [str(tag) for tag in services_of(visitor).holder.current.features["type"]]
-        page = do(visitor, filter=json.dumps({"without": types}))
-        assert listed(page) == []
-        assert "Nothing passes these filters." in text_of(page)
-        assert listed(do(visitor, filter="{}"))
-
-
-class TestNever:
-    def test_a_tag_is_never_shown_until_it_is_again(self, visitor: TestClient) -> None:
-        before = visitor.get("/").text
-        page = do(visitor, hide_tag="type=film")
-        assert notice(page).startswith("Hid film")
-        for item in listed(page):
-            assert "film" not in services_of(visitor).holder.current.card(item).facts["type"]
-        picks = re.findall(r'data-card="pick ([^"]+)"', page)
-        assert picks
-        for item in picks:
-            assert "film" not in services_of(visitor).holder.current.card(item).facts["type"]
-        page = visitor.get("/profile").text
-        assert "1 hidden" in text_of(page)
-        assert "never shown" in text_of(page)
-        page = do(visitor, unhide_tag=button(page, "unhide_tag"))
-        assert listed(page) == listed(before)
-
+class TestForNow:
     def test_a_tag_or_item_can_be_muted(self, visitor: TestClient) -> None:
         page = do(visitor, mute_tag="week type=film", back="/profile")
         assert ", until " in notice(page)
-        assert re.search(r'<time class="until" datetime="[^"]+" title="ends on [^"]+">until', page)
         page = do(visitor, mute="today i3", back="/profile")
         assert "today only" in notice(page)
         assert "2 hidden" in text_of(page)
         assert len(state_of(visitor).ends) == 2
         for text in ("type=film", "soon type=film"):
             assert visitor.post("/act", data={"mute_tag": text}).status_code == 422
-
-    def test_the_pages_of_tags_and_items_have_the_buttons(self, visitor: TestClient) -> None:
-        page = visitor.get("/tag?tag=type%3Dfilm").text
-        assert button(page, "hide_tag") == "type=film"
-        assert button(page, "mute_tag") == "week type=film"
-        do(visitor, mute_tag="week type=film")
-        page = visitor.get("/tag?tag=type%3Dfilm").text
-        assert "Items with this tag are not shown." in text_of(page)
-        assert button(page, "unhide_tag") == "type=film"
-        page = visitor.get("/item/i3").text
-        assert button(page, "hide") == "i3"
-        assert button(page, "mute") == "week i3"
-
-
-class TestForNow:
-    def test_presses_last_as_chosen(self, visitor: TestClient) -> None:
-        assert 'name="lasts" value=' not in visitor.get("/").text
-        page = visitor.post("/lasts", data={"lasts": "today"}).text
-        assert '<input type="hidden" name="lasts" value="today">' in page
-        assert "Your presses last until midnight." in page
-        page = do(visitor, press="+1 type=film", lasts="today", back="/profile")
-        assert notice(page).startswith("+ on film , today only")
-        assert "1 press for now" in text_of(page)
-        (ending,) = state_of(visitor).ends
-        assert (ending.name, ending.steps) == ("type=film", 1)
-        assert state_of(visitor).lasting_presses == {}
 
     def test_a_press_for_now_can_be_ended(self, visitor: TestClient) -> None:
         before = listed(visitor.get("/").text)
@@ -175,74 +108,8 @@ class TestForNow:
         do(at_events, end_press=button(page, "end_press"))
         assert state_of(at_events).ends == ()
 
-    def test_an_unknown_duration_is_refused(self, visitor: TestClient) -> None:
-        assert visitor.post("/lasts", data={"lasts": "ever"}).status_code == 422
-        fields = {"press": "+1 type=film", "lasts": "ever"}
-        assert visitor.post("/act", data=fields).status_code == 422
-
-
-class TestWithoutProfile:
-    def test_the_list_is_everybodys_and_the_profile_stays(self, visitor: TestClient) -> None:
-        everybody = listed(visitor.get("/").text)
-        for item in ("i1", "i2", "i4"):
-            do(visitor, view=item)
-        own = do(visitor, press="+1 type=film")
-        page = do(visitor, profiling="appeal")
-        assert notice(page).startswith("Without your profile")
-        assert "This is the same list for everybody." in text_of(page)
-        assert listed(page) == everybody
-        assert "3 items seen, 1 press" in text_of(page)
-        assert page.count(">liked by many") == len(listed(page))
-        assert listed(visitor.get("/").text) == everybody
-        page = do(visitor, press="+1 town=Deinze")
-        assert "your profile is switched off" in notice(page)
-        do(visitor, undo="1")
-        page = do(visitor, profiling="on")
-        assert listed(page) == listed(own)
-        assert notice(page).startswith("With your profile")
-
-    def test_by_date_cards_and_the_page_of_a_tag_say_so(self, at_events: TestClient) -> None:
-        page = do(at_events, profiling="newest")
-        order = listed(page)
-        assert page.count(">by date<") == len(order)
-        assert "liked by many" not in page
-        assert 'name="vary"' not in at_events.get("/options").text
-        whole = listed(at_events.get("/?n=96").text)
-        tag = text_of(at_events.get("/tag?tag=type=Concert").text)
-        concerts = listed(at_events.get("/?only=type=Concert").text)
-        assert f"number {whole.index(concerts[0]) + 1} in your list" in tag
-        assert "without this tag" not in tag
-
-    def test_dates_order_it_where_there_are_dates(
-        self, at_events: TestClient, visitor: TestClient
-    ) -> None:
-        page = do(at_events, profiling="newest")
-        catalogue = services_of(at_events).holder.current
-        dates = catalogue.dates
-        assert dates is not None
-        shown = [dates[catalogue.model.items_.index_of(i)] for i in listed(page)]
-        ahead = [d for d in shown if d and d >= catalogue.today]
-        assert ahead == sorted(ahead)
-        assert 'value="newest"' in page
-        assert 'value="newest"' not in do(visitor, profiling="appeal")
-        assert visitor.post("/act", data={"profiling": "newest"}).status_code == 422
-        assert visitor.post("/act", data={"profiling": "maybe"}).status_code == 422
-
 
 class TestOtherPages:
-    def test_what_is_hidden_is_not_among_the_similar(self, visitor: TestClient) -> None:
-        alike = r'<li class="small" data-card="([^"]+)"'
-        before = re.findall(alike, visitor.get("/item/i3").text.split('class="panel alike"')[1])
-        do(visitor, hide=before[0])
-        after = re.findall(alike, visitor.get("/item/i3").text.split('class="panel alike"')[1])
-        assert after[: len(before) - 1] == before[1:]
-
-    def test_search_finds_it_and_says_so(self, visitor: TestClient) -> None:
-        do(visitor, hide="i3")
-        found = visitor.get("/search?q=Event 3").text
-        card = found.split('data-card="i3"')[1].split("</li>")[0]
-        assert "hidden" in text_of(card)
-
     def test_no_press_lifts_what_cannot_be_shown(self, visitor: TestClient) -> None:
         catalogue = services_of(visitor).holder.current
         item = listed(visitor.get("/").text)[-1]

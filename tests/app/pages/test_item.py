@@ -24,15 +24,6 @@ def visitor(client: TestClient) -> TestClient:
     return client
 
 
-class TestItem:
-    def test_shows_what_resembles_it(self, visitor: TestClient) -> None:
-        page = visitor.get("/item/i3").text
-        alike = re.findall(r'class="small" data-card="([^"]+)"', page)
-        assert alike
-        assert "i3" not in alike
-        assert "in common: " in page
-
-
 class TestLift:
     def test_the_presses_proposed_do_what_they_promise(
         self, visitor: TestClient, model: Teaser
@@ -48,76 +39,11 @@ class TestLift:
         page = visitor.post("/act", data={"presses": presses}).text
         assert item in re.findall(r'<li class="card" data-card="([^"]+)"', page)[:10]
 
-    def test_says_when_there_is_nothing_to_do(self, visitor: TestClient, model: Teaser) -> None:
-        first = model.recommend(["i1"], {"type=film": -1}, k=1)[0].item_id
-        assert "already: number 1" in visitor.get(f"/lift/{first}").text
-        assert "You looked at it" in visitor.get("/lift/i1").text
-
     def test_says_when_the_search_takes_too_long(self, visitor: TestClient, model: Teaser) -> None:
         item = model.recommend(["i1"], {"type=film": -1}, k=39)[-1].item_id
         with serving._searching:  # as while another search is under way
             assert "were found quickly" in visitor.get(f"/lift/{item}").text
         assert "were found quickly" not in visitor.get(f"/lift/{item}").text
-
-    def test_hidden_items_are_not_in_the_way(self, visitor: TestClient, model: Teaser) -> None:
-        ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]
-        assert "already" not in visitor.get(f"/lift/{ranked[11]}").text
-        for item in ranked[2:4]:
-            visitor.post("/act", data={"hide": item})
-        assert "already: number 10" in visitor.get(f"/lift/{ranked[11]}").text
-        page = visitor.get(f"/lift/{ranked[2]}").text
-        assert "You hid it" in page
-        assert f'name="unhide" value="{ranked[2]}"' in page
-
-    def test_it_is_about_the_list_with_the_filters_of_the_page_before(
-        self, visitor: TestClient, model: Teaser
-    ) -> None:
-        listed = re.findall(
-            r'<li class="card" data-card="([^"]+)"', visitor.get("/?only=type%3Dconcert").text
-        )
-        ranked = [r.item_id for r in model.recommend(["i1"], {"type=film": -1}, k=39)]
-        item = next(i for i in listed[:10] if ranked.index(i) >= 10)
-        place = listed.index(item) + 1
-        assert "already" not in visitor.get(f"/lift/{item}").text
-        came = {"referer": "http://testserver/?only=type%3Dconcert"}
-        page = visitor.get(f"/item/{item}", headers=came).text
-        link = re.search(r'data-load="([^"]+)"', page)
-        assert link
-        assert html.unescape(link[1]) == f"/lift/{item}?only=type%3Dconcert"
-        assert f'name="back" value="/item/{item}?only=type%3Dconcert"' in page
-        assert 'class="crumb"><a href="/?only=type%3Dconcert"' in page
-        lift = visitor.get(html.unescape(link[1])).text
-        assert f"already: number {place}" in lift
-        assert "Counted in your list of concert only." in lift
-        foreign = {"referer": "http://evil.example/?only=type%3Dconcert"}
-        assert f'data-load="/lift/{item}"' in visitor.get(f"/item/{item}", headers=foreign).text
-        for odd in ("http://[", "http://testserver/search?only=type%3Dconcert", ""):
-            page = visitor.get(f"/item/{item}", headers={"referer": odd}).text
-            assert f'data-load="/lift/{item}"' in page
-
-    def test_what_the_filters_leave_out_is_said(self, visitor: TestClient) -> None:
-        page = visitor.get("/item/i3").text
-        kind = re.search(r"/tag\?tag=type%3D(\w+)", page)
-        assert kind
-        other = "film" if kind[1] != "film" else "concert"
-        page = visitor.get(f"/lift/i3?only=type%3D{other}").text
-        assert "Your filters leave it out" in page
-        assert 'name="presses"' not in page
-        undated = visitor.get("/lift/i3?from=2030-01-01").text
-        assert "Counted between" not in undated
-
-    def test_dates_of_the_list_count_too(
-        self, serve: Callable[..., TestClient], events_folder: Path
-    ) -> None:
-        client = serve(model=events_folder)
-        page = client.get("/lift/e0001?from=2031-01-01").text
-        assert "Your filters leave it out" in page
-        assert "Counted between Wed 1 Jan 2031 and … only." in page
-
-    def test_variety_is_named(self, visitor: TestClient) -> None:
-        assert "without variety" not in visitor.get("/lift/i3").text
-        visitor.post("/act", data={"vary": "0.4"})
-        assert "Variety is at 40" in visitor.get("/lift/i3").text
 
 
 class TestTag:
@@ -151,11 +77,6 @@ class TestTag:
         assert "film itself" in made_of
         assert sum(map(number, parts)) == pytest.approx(shown, abs=1e-9)
 
-    def test_general_appeal_has_no_leaning(self, visitor: TestClient) -> None:
-        page = visitor.get("/tag", params={"tag": "general appeal=general appeal"}).text
-        assert "General appeal is what an average person would see" in page
-        assert "What that is made of" not in page
-
     @pytest.mark.parametrize("tag", ["type=opera", "film", "="])
     def test_unknown(self, visitor: TestClient, tag: str) -> None:
         assert visitor.get("/tag", params={"tag": tag}).status_code == 404
@@ -182,27 +103,8 @@ class TestExamples:
             (item, int(rank)) for item, rank in said
         ]
 
-    def test_what_every_item_has_is_no_example(self, visitor: TestClient) -> None:
-        tag = "general appeal=general appeal"
-        assert "panel examples" not in visitor.get("/tag", params={"tag": tag}).text
-
 
 class TestLike:
-    def test_shows_its_tags_the_presses_and_the_list_they_lead_to(
-        self, visitor: TestClient, model: Teaser
-    ) -> None:
-        page = visitor.get("/like/i5").text
-        own = [html.unescape(t) for t in re.findall(r'name="tag" value="([^"]+)"', page)]
-        assert set(own) >= {"type=film"}
-        start = vary_item(model, "i5", {}).start
-        shown = re.findall(r'<b class="number up">\+(\d)</b> <span>([^<]+) <small>', page)
-        assert [(value, int(n)) for n, value in shown] == [(t.value, n) for t, n in start.items()]
-        presses: dict[str | Tag, int] = {"type=film": -1}
-        for tag, steps in start.items():
-            presses[str(tag)] = min(5, presses.get(str(tag), 0) + steps)
-        ranked = [e.item_id for e in model.recommend(["i1"], presses, k=7) if e.item_id != "i5"]
-        assert re.findall(r'class="small" data-card="([^"]+)"', page) == ranked[:6]
-
     def test_applies_as_one_step_to_the_list_or_in_a_new_feed(
         self, visitor: TestClient, model: Teaser
     ) -> None:
@@ -296,14 +198,6 @@ class TestPictures:
         for item in ("i3", "i4", "i5", "i6"):
             assert pictured.get(f"/picture/{item}").status_code == 404
 
-    def test_items_without_title_picture_or_date(self, pictured: TestClient) -> None:
-        page = pictured.get("/item/i7").text
-        assert "<h1>i7</h1>" in page
-        assert 'class="picture unnamed' in page
-        assert "<text" not in page.split("</h1>")[0]
-        assert 'href="https://own.example/"' in page
-        assert 'name="from"' not in pictured.get("/").text
-
     @pytest.mark.parametrize("dots", [".", ".."])
     def test_ids_of_dots_can_be_opened(self, pictured: TestClient, dots: str) -> None:
         pictured.headers.update(OWN)
@@ -321,9 +215,7 @@ class TestPictures:
         assert "Remove" in pictured.post("/act", data={"hide": dots, "back": link[1]}).text
 
 
-def test_what_the_site_promotes_is_said_on_both_pages(
-    serve: Callable[..., TestClient],
-) -> None:
+def test_what_the_site_promotes_is_said_on_both_pages(serve: Callable[..., TestClient]) -> None:
     said = "promoted by this site"
     client = serve(boost="i9:40; town=Ghent:0.25")
     home, item = client.get("/").text, client.get("/item/i9").text

@@ -1,9 +1,7 @@
 """The visitor's own data: share, export, import, delete."""
 
 import html
-import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -48,21 +46,6 @@ class TestShare:
         assert 'action="/act"' not in page
         assert 'form="act"' not in page
         assert "set-cookie" not in visitor.get(link).headers
-
-    def test_the_rest_of_many_tags_is_counted(
-        self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("teaser.app.pages.cards.SHOWN_TAGS", 1)
-        visitor = come(serve(is_new=True))
-        page = visitor.get(share(visitor)).text
-        assert '<p class="hint">2 more</p>' in page
-        assert 'href="/tags' not in page
-
-    def test_somebody_new_can_share_too(self, client: TestClient) -> None:
-        client.headers.update(OWN)
-        page = client.get(share(client)).text
-        assert "Nothing is known of this person yet" in page
-        assert "I know nothing about you" not in page
 
     def test_unknown_links(self, visitor: TestClient) -> None:
         link = share(visitor)
@@ -135,33 +118,6 @@ class TestSharedFeed:
         shown = PersonalModel(Catalogue(model), feed).recommend(k=12)
         assert listed(page) == [entry.item_id for entry in shown]
 
-    def test_can_be_copied_by_somebody_new_and_by_its_owner(self, feeder: TestClient) -> None:
-        link = share_feed(feeder, "Friday night")
-        owned = state_of(feeder)
-        page = feeder.post(link).text
-        assert "New feed: <b>Friday night 2</b>" in page
-        assert state_of(feeder).current == owned.current
-        feeder.cookies.clear()
-        page = feeder.post(link).text
-        assert "New feed: <b>Friday night</b>" in page
-        copied = state_of(feeder)
-        assert (copied.feed, copied.history) == ("Friday night", ())
-        assert copied.current == owned.current
-        assert list(copied.feeds) == ["", "Friday night"]
-        page = feeder.post("/act", data={"undo": "1"}).text
-        assert "Taken back: New feed: <b>Friday night</b>" in page
-        assert state_of(feeder).feed == ""
-
-    def test_a_link_that_was_ended_shows_and_copies_nothing(self, feeder: TestClient) -> None:
-        link = share_feed(feeder, "Friday night")
-        (name,) = names(feeder.get("/share").text)
-        feeder.post("/share/end", data={"share_id": name})
-        before = state_of(feeder)
-        for response in (feeder.get(link), feeder.post(link)):
-            assert response.status_code == 404
-            assert "Perhaps its owner ended it" in response.text
-        assert state_of(feeder) == before
-
     def test_another_site_copies_nothing(self, feeder: TestClient) -> None:
         link = share_feed(feeder, "Friday night")
         foreign = {"origin": "https://evil.example"}
@@ -170,22 +126,6 @@ class TestSharedFeed:
 
 
 class TestExport:
-    def test_holds_every_action(self, visitor: TestClient) -> None:
-        response = visitor.get("/export")
-        assert "attachment" in response.headers["content-disposition"]
-        found = response.json()
-        assert [(e["place"], e["kind"], e["item_id"], e["presses"]) for e in found["events"]] == [
-            (1, "view", "i1", []),
-            (2, "press", None, [{"tag": "type=film", "steps": 1}]),
-        ]
-        assert found["state"]["history"] == ["i1"]
-        assert found["shares"] == []
-        assert found["created_at"] <= found["events"][0]["at"]
-        link = share(visitor)
-        again = visitor.get("/export")
-        assert [kept["place"] for kept in again.json()["shares"]] == [2]
-        assert link.removeprefix("/s/") not in again.text
-
     def test_does_not_tell_the_id(self, visitor: TestClient) -> None:
         store = services_of(visitor).store
         person_id = store.find_person(visitor.cookies["teaser"])
@@ -196,11 +136,6 @@ class TestExport:
 
 
 class TestDelete:
-    def test_asks_first(self, visitor: TestClient) -> None:
-        page = visitor.get("/delete").text
-        assert "2 actions are kept of you" in page
-        assert len(visitor.get("/export").json()["events"]) == 2
-
     def test_leaves_nothing(self, visitor: TestClient) -> None:
         link = share(visitor)
         page = visitor.post("/delete").text
@@ -208,18 +143,6 @@ class TestDelete:
         assert visitor.get("/export").json()["events"] == []
         assert "You looked at" not in visitor.get("/").text
         assert visitor.get(link).status_code == 404
-
-
-def test_the_privacy_page_says_whether_views_teach_the_next_model(
-    serve: Callable[..., TestClient],
-) -> None:
-    taught, not_taught = "helps to teach the next version", "does not teach this recommender"
-    for learn, said, unsaid in ((True, taught, not_taught), (False, not_taught, taught)):
-        client = serve(learn=learn)
-        text = client.get("/privacy").text
-        assert said in text
-        assert unsaid not in text
-        assert (services_of(client).store.learn_since is not None) == learn
 
 
 def kept(state: State) -> State:
@@ -291,43 +214,6 @@ class TestImport:
         owner.post("/act", data={"undo": "1"})
         assert kept(state_of(owner)) == kept(own)
 
-    def test_what_does_not_match_is_listed_and_kept(self, owner: TestClient) -> None:
-        export = json.loads(owner.get("/export").content)
-        state = export["state"]
-        state["history"].append("elsewhere")
-        state["hidden_tags"].append("type=opera")
-        state["filters"]["at_most"] = {"weight": 3}
-        page = send(owner, json.dumps(export).encode()).text
-        part = page.split('id="unmatched"')[1].split("</section>")[0]
-        plain = re.sub(r"<[^>]+>", "", part)
-        assert "Items: elsewhere" in plain
-        assert "Tags: Type: opera" in plain
-        assert "Numbers: Weight" in plain
-        take_over(owner, page)
-        after = state_of(owner)
-        assert after.history[-1] == "elsewhere"
-        assert "type=opera" in after.hidden_tags
-
-    def test_a_large_export_passes_and_a_larger_one_is_refused(
-        self, owner: TestClient, serve: Callable[..., TestClient]
-    ) -> None:
-        export = json.loads(owner.get("/export").content)
-        export["events"] = [{"note": "x" * 200}] * 1000
-        large = json.dumps(export).encode()
-        assert "What it would bring" in send(owner, large).text
-        small = serve(max_import=100_000)
-        small.headers.update(OWN)
-        response = send(small, large)
-        assert response.status_code == 413
-        assert "Nothing was changed" in response.text
-
-    def test_a_long_history_passes_from_the_look_to_the_state(self, owner: TestClient) -> None:
-        export = json.loads(owner.get("/export").content)
-        export["state"]["history"] = [f"{'x' * 30}{n}" for n in range(10_000)]
-        page = send(owner, json.dumps(export).encode()).text
-        assert take_over(owner, page).status_code == 200
-        assert len(state_of(owner).history) == 10_000
-
 
 class TestProblems:
     @pytest.mark.parametrize(
@@ -364,19 +250,6 @@ class TestProblems:
         assert "<script>alert" not in response.text
         assert 'type="file"' in response.text
         assert state_of(visitor) == before
-
-    def test_too_much_is_refused_with_its_number(self, owner: TestClient) -> None:
-        before = state_of(owner)
-        hidden = [f"x{n}" for n in range(20_000)]
-        export = json.dumps({"state": {"history": [], "presses": [], "hidden": hidden}})
-        for answer in (
-            send(owner, export.encode()),
-            owner.post("/import", files={"export": (None, export)}),
-        ):
-            assert answer.status_code == 422
-            assert "There would be 20,000 hidden items, and at most 1,000 can be" in answer.text
-        assert "20.000 verborgen" in send(owner, export.encode(), **{"accept-language": "nl"}).text
-        assert state_of(owner) == before
 
     def test_no_file_no_form_and_a_form_of_another_site(self, owner: TestClient) -> None:
         before = state_of(owner)

@@ -2,14 +2,12 @@
 
 import html
 import re
-from urllib.parse import quote
 
 import pytest
 from app.conftest import TestClient, do, listed, notice, services_of, state_of, text_of
 from app.pages.test_feeds import feeds_of
 
 from teaser.app.i18n.texts import LANGUAGES
-from teaser.app.wishes import MAX_WISHES
 
 
 def chips(page: str) -> dict[str, bool]:
@@ -47,13 +45,6 @@ class TestReading:
         assert listed(visitor.get("/").text) == before
         assert n_events(visitor) == 0
 
-    @pytest.mark.parametrize("text", ["", " \t"])
-    def test_nothing_said_is_no_error(self, visitor: TestClient, text: str) -> None:
-        response = visitor.get("/say", params={"text": text})
-        assert response.status_code == 200
-        assert "before anything changes" in text_of(response.text)
-        assert chips(response.text) == {}
-
     @pytest.mark.parametrize(
         "text", ["xyzzy plugh", "Привет мир", "日本語", "<script>alert(1)</script>", "“” — … !?"]
     )
@@ -75,28 +66,6 @@ class TestReading:
         page = at_events.get("/say", params={"text": text.strip()}).text
         assert len(chips(page)) == 3
         assert 'class="unknown"' not in page
-
-
-class TestPreview:
-    def test_it_tells_how_many_are_new(self, visitor: TestClient) -> None:
-        before = listed(visitor.get("/").text)
-        page = visitor.get("/say?text=only film").text
-        after = listed(send(visitor, "only type=film"))
-        n = len(set(after) - set(before))
-        assert n > 0
-        assert preview(page).startswith(f"{n} of the first {len(after)} would be new.")
-
-    def test_it_follows_what_is_taken_off(self, visitor: TestClient) -> None:
-        wish = quote("press +4 town=Deinze")
-        page = visitor.get(f"/say?text=more Deinze, only film&kept=1&wish={wish}").text
-        assert chips(page) == {"press +4 town=Deinze": True, "only type=film": False}
-        page = visitor.get("/say?text=more Deinze, only film&kept=1").text
-        assert set(chips(page).values()) == {False}
-        assert preview(page) == "Nothing is chosen, so nothing would change."
-
-    def test_it_says_when_nothing_would_be_left(self, visitor: TestClient) -> None:
-        page = visitor.get("/say?text=only film, no Ghent, no Deinze, no Liège").text
-        assert preview(page) == "Nothing here has all of this. Take something off."
 
 
 class TestApplying:
@@ -132,57 +101,8 @@ class TestApplying:
         assert visitor.post("/say", data=fields).status_code == 422
         assert state_of(visitor) == before
 
-    def test_nothing_chosen_changes_nothing(self, visitor: TestClient) -> None:
-        page = send(visitor, text="more film", kept="1")
-        assert "Nothing is chosen, so nothing was changed." in text_of(page)
-        assert n_events(visitor) == 0
-
-    def test_what_is_so_already_is_said(self, visitor: TestClient) -> None:
-        for _ in range(5):
-            do(visitor, press="+1 type=film")
-        n = n_events(visitor)
-        page = send(visitor, "press +4 type=film", text="more film", kept="1")
-        assert "Your list is like this already." in text_of(page)
-        assert n_events(visitor) == n
-
-    @pytest.mark.parametrize(
-        ("wish", "status"),
-        [
-            ("dance", 422),
-            ("press +9 type=film", 422),
-            ("press +4 type=opera", 404),
-            ("only director=Varda", 404),
-            ("at_most weight 3", 404),
-            ("like nothing", 404),
-            ("when soon", 422),
-        ],
-    )
-    def test_other_wishes_are_refused(self, visitor: TestClient, wish: str, status: int) -> None:
-        assert visitor.post("/say", data={"wish": wish}).status_code == status
-        assert n_events(visitor) == 0
-
-    def test_too_many_wishes_are_refused_with_their_number(self, visitor: TestClient) -> None:
-        wishes = [f"variety 0.{n}" for n in range(1, MAX_WISHES + 3)]
-        answer = visitor.post("/say", data={"wish": wishes})
-        assert answer.status_code == 422
-        assert f"These are {MAX_WISHES + 2} wishes, and at most {MAX_WISHES}" in answer.text
-        assert n_events(visitor) == 0
-        same = ["press +2 type=film"] * 5 * MAX_WISHES
-        assert visitor.post("/say", data={"wish": same}).status_code == 200
-        assert state_of(visitor).presses == {"type=film": 2}
-
 
 class TestQuestions:
-    def test_a_contradiction_is_asked_back(self, visitor: TestClient) -> None:
-        page = visitor.get("/say?text=more film, no film, more concert").text
-        assert chips(page) == {
-            "press +4 type=film": False,
-            "without type=film": False,
-            "-": False,
-            "press +4 type=concert": True,
-        }
-        assert "Which one do you mean?" in text_of(page)
-
     def test_it_has_to_be_answered(self, visitor: TestClient) -> None:
         fields = {"text": "more film, no film, more concert", "questions": "wish1", "kept": "1"}
         page = send(visitor, "press +4 type=concert", **fields)
@@ -192,14 +112,3 @@ class TestQuestions:
         send(visitor, "press +4 type=concert", wish1="without type=film", **fields)
         assert state_of(visitor).filters.without == ("type=film",)
         assert state_of(visitor).presses == {"type=concert": 4}
-
-    def test_the_answer_can_be_neither(self, visitor: TestClient) -> None:
-        fields = {"text": "more film, no film", "questions": "wish1", "wish1": "-"}
-        send(visitor, "press +4 type=concert", **fields)
-        assert state_of(visitor).presses == {"type=concert": 4}
-        assert not state_of(visitor).filters
-
-    def test_three_that_contradict_are_one_question(self, visitor: TestClient) -> None:
-        page = visitor.get("/say?text=more film, less film, no film").text
-        assert page.count('class="question"') == 1
-        assert len(chips(page)) == 4

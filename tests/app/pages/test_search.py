@@ -1,11 +1,10 @@
-"""The suggestions under the search field, and the page of results."""
+"""The suggestions under the search field."""
 
 import re
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 
-import pytest
 from app.conftest import TestClient
 
 from teaser.app.pages.search import N_SUGGESTED_ITEMS, N_SUGGESTED_TAGS
@@ -49,30 +48,3 @@ class TestSuggest:
         response = client.get("/suggest?q=event")
         assert response.status_code == 200
         assert response.headers["cache-control"] == "private, max-age=60"
-
-    def test_the_page_of_results_finds_the_same(self, client: TestClient) -> None:
-        first = self.options(client.get("/suggest?q=event+1").text)[:N_SUGGESTED_ITEMS]
-        page = client.get("/search?q=event+1").text
-        assert re.findall(r'class="name"><a href="([^"]+)"', page)[:N_SUGGESTED_ITEMS] == [
-            p for p, _ in first
-        ]
-
-
-class TestTags:
-    def rows(self, page: str) -> list[str]:
-        return re.findall(r'data-key="row ([^"]+)"', page)
-
-    def test_the_profile_leads_to_the_tags_that_it_does_not_show(
-        self, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        client = serve(is_new=True)
-        monkeypatch.setattr("teaser.app.pages.cards.SHOWN_TAGS", 2)
-        client.post("/act", data={"view": "i1"}, headers={"origin": "http://testserver"})
-        profile = client.get("/profile").text
-        (panel,) = re.findall(r'(?s)data-stable="tags town"[^>]*>(.*?)</ul>', profile)
-        address, n_more = re.findall(r'href="(/tags\?feature=town)">(\d+) more', profile)[0]
-        every = self.rows(client.get(address).text)
-        assert self.rows(panel) == every[:2]
-        assert len(every) == 2 + int(n_more)
-        found = self.rows(client.get(f"{address}&q=dei").text)
-        assert found == ["town=Deinze"]

@@ -1,6 +1,9 @@
-"""The steps of a score and of a difference add up, and so do the rounded numbers."""
+"""The steps of a score and of a difference add up, also in rounded numbers and on the page."""
+
+import re
 
 import pytest
+from app.conftest import OWN, TestClient, number
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,26 +148,67 @@ def test_viewed_items_are_steps_and_the_smallest_are_one(remainder_model: Teaser
     assert fall.has_viewed
 
 
-def test_what_the_site_promotes_is_a_step(model: Teaser) -> None:
-    personal = PersonalModel(Catalogue(model, {"i9": 4.0}), State(history=("i1",)))
-    fall = difference_fall(personal, "i3", "i9", ENGLISH)
-    check_sums(fall)
-    (boost,) = (step for step in fall.steps if isinstance(step.row, BoostRow))
-    assert (boost.own, boost.other, boost.shown) == (0, 4, -4)
-    assert fall.names_for[0] == "what this site promotes"
+ROW = re.compile(
+    r'<td class="n pair">(?:<b>)?([^<]+)(?:</b>)?</td><td class="n pair">(?:<b>)?([^<]+)(?:</b>)?'
+    r'</td>\s*<td class="n(?: number[^"]*)?">(?:<b>)?([^<]+)(?:</b>)?</td>.*?'
+    r'<td class="n sum">(?:<b>)?([^<]+)(?:</b>)?</td>',
+    re.S,
+)
 
 
-def test_reasons_say_which_item_has_the_tag(model: Teaser) -> None:
-    """Presses against films speak for a concert by the absence of film."""
-    state = State(history=("i2",), presses={"type=film": -5, "type=concert": 5})
-    personal = PersonalModel(Catalogue(model), state)
-    items = {kind: f"i{model.table_['type'].to_list().index(kind)}" for kind in ("film", "concert")}
-    fall = difference_fall(personal, items["concert"], items["film"], ENGLISH)
-    assert fall.difference.difference > 0
-    assert "concert" in fall.names_for
-    absent = [name for name in fall.names_for if name.startswith("the absence of ")]
-    for name in absent:
-        tag = name.removeprefix("the absence of ").split(" / ")[0]
-        (step,) = (s for s in fall.steps if isinstance(s.row, TagRow) and s.row.label == tag)
-        assert step.own == 0 > step.other
-    assert absent
+@pytest.fixture
+def visitor(client: TestClient) -> TestClient:
+    client.headers.update(OWN)
+    client.post("/act", data={"view": "i1"})
+    client.post("/act", data={"press": "-1 type=film"})
+    return client
+
+
+class TestPage:
+    def test_the_visible_numbers_add_up_to_the_scores(
+        self, visitor: TestClient, model: Teaser
+    ) -> None:
+        page = visitor.get("/compare", params={"item": ["i3", "i4"]}).text
+        whys = [model.explain(i, ["i1"], {"type=film": -1}) for i in ("i3", "i4")]
+        *rows, total = [tuple(map(number, row)) for row in ROW.findall(page)]
+        assert len(rows) >= 2
+        running = 0.0
+        for own, other, difference, so_far in rows:
+            assert own - other == pytest.approx(difference, abs=1e-9)
+            running += difference
+            assert so_far == pytest.approx(running, abs=1e-9)
+        assert [sum(row[i] for row in rows) for i in range(3)] == pytest.approx(total[:3], abs=1e-9)
+        assert total[:2] == tuple(round(why.score, 2) for why in whys)
+        assert total[3] == total[2]
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("items", "said"),
+        [
+            ([], "No item is chosen."),
+            ([""], "No item is chosen."),
+            (["i3"], "One item is chosen."),
+            (["i3", "i3"], "Both are the same item."),
+            (["i3", "i4", "i5"], "3 items are chosen, and two can be compared."),
+        ],
+    )
+    def test_a_sentence_and_a_way_on(
+        self, visitor: TestClient, items: list[str], said: str
+    ) -> None:
+        response = visitor.get("/compare", params={"item": items})
+        assert response.status_code == (422 if len(items) > 1 else 200)
+        assert said in response.text
+        offered = re.findall(
+            r'<input type="(?:radio|checkbox)" name="item" value="([^"]+)"', response.text
+        )
+        assert len(offered) >= 2
+        if len(items) > 2:
+            assert offered == items
+        else:
+            assert "i3" not in offered or not any(items)
+
+    def test_markup_in_a_name_is_shown_as_text(self, visitor: TestClient) -> None:
+        response = visitor.get("/compare", params={"item": "<script>alert(1)</script>"})
+        assert response.status_code == 404
+        assert "<script>alert" not in response.text

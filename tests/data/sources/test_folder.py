@@ -14,10 +14,7 @@ from teaser.data.sources.folder import (
     READERS,
     Folder,
     Source,
-    as_numbers,
     detect,
-    read_csv,
-    read_dat,
     read_lines,
     read_source,
     report_bad,
@@ -36,22 +33,7 @@ def test_files_are_found_by_name_zipped_or_not(tmp_path: Path) -> None:
         folder.need("tables", "c.csv", "d.csv")
 
 
-def test_one_field_may_contain_the_separator(tmp_path: Path) -> None:
-    write(tmp_path, x__dat="1::a::b::2\r\n3::c::4\n")
-    frame = read_dat(tmp_path / "x.dat", ["n", "title", "m"], wide="title")
-    assert frame.rows() == [("1", "a::b", "2"), ("3", "c", "4")]
-    assert as_numbers(frame, "n", "title").rows()[0] == (1, "a::b", "2")
-
-
-def test_a_column_with_an_odd_cell_stays_text(tmp_path: Path) -> None:
-    write(tmp_path, x__csv="a,b\n1,2\nx,3\n")
-    frame = read_csv(tmp_path / "x.csv", "rows", {"a": pl.Int64, "b": pl.Int64})
-    assert frame.rows() == [("1", 2), ("x", 3)]
-
-
-def test_a_few_bad_lines_are_logged_and_more_are_refused(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_few_bad_lines_are_logged_and_more_are_refused(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="teaser"):
         report_bad(Path("x"), [], 10, "are bad")
         assert not caplog.text

@@ -5,16 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from source_files import (
-    features,
-    read_real,
-    write,
-)
+from source_files import features, read_real, write
 
 from teaser.data.rules import Year
-from teaser.data.sources import (
-    read_goodbooks,
-)
+from teaser.data.sources import read_goodbooks
 from teaser.data.sources.folder import Source
 from teaser.data.tags import build_tags
 from teaser.errors import TableError

@@ -1,7 +1,6 @@
 """MovieLens, with credits from IMDb."""
 
 import gzip
-import logging
 from datetime import date
 from pathlib import Path
 
@@ -99,14 +98,6 @@ class TestMovieLens1M:
         assert source.rules.roles == {"title": "title", "description": "plot", "picture": "poster"}
         credited = {"director": 3, "writer": 3, "actor": 3}
         assert features(source.rules) == {"genre": 3, "year": 3, "certificate": 3, **credited}
-
-    def test_lost_accents_are_taken_from_the_extra_title(self, ml_1m: Path) -> None:
-        write(
-            ml_1m,
-            movies__dat=MOVIES_DAT.replace("é", "\ufffd").replace("Lantern, The", "Lamp, The"),
-            movies_extrainfos__dat=EXTRAS_DAT.replace("11::N/A", "11::Café of Rain"),
-        )
-        assert read_movielens_1m(ml_1m).items["title"].to_list() == ["The Lamp", "Café of Rain"]
 
     def test_missing_file_says_what_is_there(self, ml_1m: Path) -> None:
         (ml_1m / "movies.dat").unlink()
@@ -249,16 +240,6 @@ class TestImdb:
             ["Bo Ey", "Ann Ox"] if crew else ["Ann Ox"]
         )
         assert features(source.rules)["actor"] == 3
-
-    def test_warns_when_nothing_matches(
-        self, movielens: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        write(movielens, links__csv="movieId,imdbId\n1,5550001\n2,\n3,5550003\n")
-        with caplog.at_level(logging.WARNING, logger="teaser"):
-            source = read_movielens(movielens, imdb=write_imdb(tmp_path / "imdb"))
-        assert "None of the 3 movies was found" in caplog.text
-        assert features(source.rules) == {"genre": 3, "year": 3, "tag": 3}
-        assert source.rules.skipped["runtime"] == "it is empty"
 
     def test_needs_links_and_tables(self, movielens: Path, tmp_path: Path) -> None:
         imdb = write_imdb(tmp_path / "imdb", "title.basics.tsv", "name.basics.tsv")

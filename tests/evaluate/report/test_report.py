@@ -2,9 +2,7 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from chromium import open_chromium
 from playwright.sync_api import Browser
-from reports import SETTINGS, Content, a_dial, reported
+from reports import Content, reported
 
-from teaser.errors import DataError, MissingPackageError
+from teaser.errors import DataError
 from teaser.evaluate.report import write_report, write_tables
 from teaser.evaluate.report.pictures import draw_pictures
 from teaser.evaluate.report.report import headlines, render_page, render_tables
@@ -110,42 +108,6 @@ def test_titles_of_studies_are_text_not_markup(content: Content) -> None:
     text = page({**content, "title": "<script>alert(1)</script>"})
     assert "<script" not in text
     assert "&lt;script&gt;" in text
-
-
-def test_what_the_figures_depend_on_is_told(content: Content, whole: str) -> None:
-    words = " ".join("".join(read(whole).words).split())
-    assert f"commit {content['commit'] or 'unknown'}" in words
-    for package, version in content["versions"].items():
-        assert (version if package == "teaser" else f"{package} {version}") in words
-    assert "60 to choose parameters, 80 to test on" in words
-    assert "by nDCG@100" in words
-    assert "20 % of each history" in words
-    content["split"] |= {"kind": "last", "notes": ["3 users are new."]}
-    other = " ".join("".join(read(page(content)).words).split())
-    assert "the last interaction of each user. 3 users are new." in other
-
-
-def test_quick_runs_are_labelled(content: Content, whole: str) -> None:
-    assert "Quick run." not in whole
-    text = page({**content, "quick": True})
-    assert "Quick run." in text
-    assert "(quick run)" in text
-
-
-def test_parts_that_were_not_run_are_left_out(without: Callable[..., Content]) -> None:
-    text = page(without("simulations", "comparisons"))
-    words = "".join(read(text).words)
-    for heading in ("Simulated feedback",):
-        assert heading not in words
-    assert "Accuracy" in words
-
-
-def test_without_jinja_the_extra_is_named(
-    content: Content, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingPackageError, match=r"recommender\[evaluate\]"):
-        page(content)
 
 
 @pytest.fixture(scope="module")
@@ -270,33 +232,6 @@ def test_a_difference_is_called_what_its_interval_allows(
     assert words in said(content, "TEASER reaches")
 
 
-def test_the_best_is_named_with_the_doubt(content: Content) -> None:
-    for place, name in enumerate(("ease", "Popularity", "wmf-s", "product", "teaser")):
-        set_value(content, name, 0.1 + 0.1 * place)
-    set_gap(content, "teaser", "product", -0.1, -0.2, -0.05)
-    assert said(content, "The most accurate") == (
-        "The most accurate of 5 models is TEASER (0.500), clearly before TEASER × EASE."
-    )
-    set_gap(content, "teaser", "product", -0.1, -0.2, 0.05)
-    assert "but not clearly before TEASER × EASE" in said(content, "The most accurate")
-
-
-def test_presses_are_told_with_intervals_on_both_scales(content: Content) -> None:
-    for each in content["simulations"]:
-        robust, n = each["scale"] == "robust", each["n_tags"]
-        mean = 0.02 * n if robust else -0.04
-        each["metrics"]["ndcg@100"]["mean"] = 0.4 + mean
-        each["gain"]["ndcg@100"].update(mean=mean, low=mean - 0.01, high=mean + 0.01)
-    assert said(content, "Three presses") == (
-        "Three presses of + change TEASER's nDCG@100: on one tag +5.0 % (+2.5 to +7.5), "
-        "on two tags +10.0 % (+7.5 to +12.5); on the paper's scale one tag −10.0 % "
-        "(−12.5 to −7.5)."
-    )
-    for each in content["simulations"]:
-        each["gain"]["ndcg@100"].update(low=-0.1, high=0.1)
-    assert said(content, "Three presses").count("may be chance") == 3
-
-
 def test_what_was_not_run_is_not_spoken_of(
     content: Content, without: Callable[..., Content]
 ) -> None:
@@ -304,32 +239,3 @@ def test_what_was_not_run_is_not_spoken_of(
     assert "was not examined" in said(without("comparisons"), "TEASER reaches")
     alone = {**content, "models": [m for m in content["models"] if m["kind"] == "Popularity"]}
     assert headlines(reported(alone)) == []
-
-
-SHARES = {"general": 0.25, "declared": 0.4, "discovered": 0.3, "popularity": 0.0, "viewed": 0.05}
-
-
-def test_the_parts_of_scores_are_told_and_general_appeal_is_not_from_tags(
-    content: Content,
-) -> None:
-    assert said(content, "The scores of") == ""
-    next(m for m in content["models"] if m["name"] == "teaser")["shares"] = SHARES
-    assert said(content, "The scores of") == (
-        "The scores of TEASER's first 20 recommendations are 40 % from declared tags, 30 % from "
-        "discovered tags, 5 % from viewed items, 25 % from general appeal and 0 % from "
-        "popularity: 70 % from tags."
-    )
-
-
-def test_the_dial_is_told_at_the_accuracy_of_ease(content: Content) -> None:
-    study = replace(reported(content), dial=a_dial())
-    (sentence,) = (s for s in headlines(study) if "EASE's accuracy" in s)
-    assert sentence == (
-        "No setting with tags reaches EASE's accuracy on validation users; within 1 % of the "
-        "best, 60 % of the scores come from tags."
-    )
-    study = replace(study, dial=replace(a_dial(), at_ease=SETTINGS[2]))
-    (sentence,) = (s for s in headlines(study) if "EASE's accuracy" in s)
-    assert sentence.startswith("At EASE's accuracy or better on validation users, 60 % of the")
-    bare = replace(a_dial(), settings=SETTINGS[2:])
-    assert not any("EASE's accuracy" in s for s in headlines(replace(study, dial=bare)))

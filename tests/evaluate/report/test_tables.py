@@ -1,44 +1,27 @@
 """The tables of a real study: every figure is one of the json, and stands where it belongs."""
 
-import json
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
-from reports import SETTINGS, Content, a_dial, a_setting, reported
+from reports import Content, a_dial, reported
 
 from teaser.errors import DataError, ParameterError
 from teaser.evaluate.report.tables import (
     BETTER,
     METRICS,
     MINUS,
-    NONE,
     PAPER_COLUMNS,
     WORSE,
     ResultsLike,
     Table,
     accuracy_table,
-    advantage_table,
-    beyond_table,
-    cost_table,
-    dial_table,
     feedback_table,
-    make_tables,
-    notable_settings,
-    parts_table,
     read_studies,
 )
 
 LABELS = {"EASE": "ease", "TEASER": "teaser", "WMF-S": "wmf-s", "TEASER × EASE": "product"}
-SHARES = {"general": 0.2, "declared": 0.25, "discovered": 0.35, "popularity": 0.0, "viewed": 0.2}
-
-
-def model_of(content: Content, label: str) -> Content:
-    name = LABELS.get(label, label)
-    return next(m for m in content["models"] if m["name"] == name)
 
 
 def rows_of(table: Table | None) -> dict[str, list[str]]:
@@ -62,24 +45,6 @@ def blocks_of(table: Table | None) -> dict[str, dict[str, list[str]]]:
 def plain(cell: str) -> str:
     """The figure of a cell, without its error, mark and bold."""
     return cell.partition(" ")[0].strip("*")
-
-
-def test_a_table_is_a_frame_and_markdown() -> None:
-    columns = [("A|B", "x"), ("A|B", "y"), ("A|B", "x")]
-    rows = [["group"], ["a*b", "**1.0** ± 0.1 ▲ *(0.9)*", "2", "3"]]
-    table = Table.build("accuracy", "What it shows.", columns, rows, ["A note."])
-    assert table.blocks == {"A|B": ["x", "y"], "A|B (2)": ["x"]}
-    assert isinstance(table.frame, pl.DataFrame)
-    assert table.to_markdown().splitlines() == [
-        "What it shows.",
-        "",
-        r"| **models** | **A\|B**<br>x | y | **A\|B (2)**<br>x |",
-        "| --- | ---: | ---: | ---: |",
-        "| **group:** |  |  |  |",
-        r"| a\*b | **1.0** ± 0.1 ▲ *(0.9)* | 2 | 3 |",
-        "",
-        "A note.",
-    ]
 
 
 def test_every_figure_of_the_first_table_is_of_the_json(content: Content) -> None:
@@ -112,128 +77,6 @@ def test_marks_are_where_the_interval_against_ease_leaves_out_zero(content: Cont
     without = accuracy_table([reported(content)])
     assert not any(BETTER in cell for row in rows_of(without).values() for cell in row)
     assert not any(BETTER in note for note in without.notes)
-
-
-def test_models_are_in_two_groups_and_the_data_below(content: Content) -> None:
-    found = blocks_of(accuracy_table([reported(content)]))
-    assert {head: list(rows) for head, rows in found.items()} == {
-        "static baselines": ["EASE", "Popularity"],
-        "interactive models": ["TEASER", "WMF-S", "TEASER × EASE"],
-        "data": [
-            *("# users", "# items", "interaction density", "# tags", "tag density", "features"),
-            "# test users",
-        ],
-    }
-    data = content["data"]
-    assert found["data"]["# users"] == [f"{data['users']:,}", "", ""]
-    assert found["data"]["features"][0] == ", ".join(data["features"])
-
-
-def test_the_papers_figures_stand_beside_ours_only_where_it_has_them(content: Content) -> None:
-    table = accuracy_table([reported(content)])
-    rows, publiq = rows_of(table), PAPER_COLUMNS["publiq"].static
-    for label in ("EASE", "TEASER × EASE"):
-        for cell, figure in zip(rows[label], publiq[label], strict=True):
-            assert cell.endswith(f" *({figure:.3f})*")
-    assert not any("*(" in cell for cell in rows["Popularity"])
-    assert any("paper's figures for Publiq" in note for note in table.notes)
-    assert any(content["note"] in note for note in table.notes)
-    # Only the first model of a kind stands beside the paper's.
-    content["models"].append({**model_of(content, "TEASER"), "name": "Second"})
-    assert "*(" not in rows_of(accuracy_table([reported(content)]))["Second"][0]
-    model_of(content, "TEASER × EASE")["parts"] = ["wmf-s", "ease"]
-    assert "*(" not in rows_of(accuracy_table([reported(content)]))["WMF-S × EASE"][0]
-
-
-def test_several_studies_stand_side_by_side(content: Content) -> None:
-    fewer = [m for m in content["models"] if m["kind"] != "WMFS"]
-    second = {**content, "study": "second", "title": "Second", "paper": None}
-    second["models"] = [*fewer, {**fewer[0], "name": "Other", "kind": "Other"}]
-    table = accuracy_table([reported(content), reported(second)])
-    assert list(table.blocks) == [content["title"], "Second"]
-    rows = rows_of(table)
-    assert rows["WMF-S"][3:] == rows["Other"][:3] == [NONE] * 3
-    assert list(map(plain, rows["EASE"][:3])) == list(map(plain, rows["EASE"][3:]))
-
-
-def test_the_lists_are_described_by_study(content: Content) -> None:
-    table = beyond_table([reported(content)])
-    place = table.blocks[""].index("long tail@20")
-    for label, cells in rows_of(table).items():
-        mean = model_of(content, label)["metrics"]["long_tail@20"]["mean"]
-        assert plain(cells[place]) == f"{mean:.3f}"
-
-
-def test_parameters_and_cost(content: Content) -> None:
-    rows = rows_of(cost_table(reported(content)))
-    teaser = model_of(content, "TEASER")
-    given = ", ".join(f"{k} = {v:g}" for k, v in teaser["parameters"].items())
-    assert rows["TEASER"][:2] == [given, "6"]
-    assert rows["TEASER"][4] == str(teaser["fit"]["iterations"])
-    assert rows["Popularity"][:2] == ["the defaults", NONE]
-    assert rows["TEASER × EASE"][0] == "those of its parts"
-    took = model_of(content, "EASE")["scoring_seconds"]
-    assert rows["EASE"][5] == f"{1000 * took / 80:.2f}"
-
-
-def test_tables_without_anything_to_show_are_left_out(without: Callable[..., Content]) -> None:
-    def names(content: Content) -> list[str]:
-        return [table.name for table in make_tables([reported(content)])]
-
-    assert names(without()) == ["accuracy", "feedback", "beyond"]
-    assert names(without("simulations")) == ["accuracy", "beyond"]
-
-
-def test_the_recommended_model_is_set_against_every_other(content: Content) -> None:
-    assert advantage_table([reported(content)]) is None
-    text = json.dumps(content).replace('"teaser"', '"TEASER, recommended"')
-    content = json.loads(text)
-    for found in content["comparisons"]:
-        if (found["a"], found["metric"]) == ("ease", "ndcg@100"):
-            found.update(mean=0.02, low=0.01, high=0.03)
-    model_of(content, "EASE")["metrics"]["ndcg@100"]["mean"] = 0.2
-    rows = rows_of(advantage_table([reported(content)]))
-    assert len(rows) == len(content["models"]) - 1
-    assert "TEASER, recommended" not in rows
-    assert plain(rows["EASE"][0]) == "0.200"
-    assert rows["EASE"][1] == f"+10.0 [+5.0, +15.0] {BETTER}"
-    bare = rows_of(advantage_table([reported({**content, "comparisons": []})]))
-    assert {cells[1] for cells in bare.values()} == {NONE}
-
-
-def test_parts_of_scores_are_in_percent_and_tags_are_summed(content: Content) -> None:
-    assert parts_table([reported(content)]) is None
-    for label in ("TEASER", "TEASER × EASE"):
-        model_of(content, label)["shares"] = SHARES
-    table = parts_table([reported(content)])
-    assert table is not None
-    shown = ["20", "25", "35", "0", "20", "60"]
-    assert rows_of(table) == {"TEASER": shown, "TEASER × EASE": shown}
-    assert table.notes == ("TEASER × EASE: of the part with tags.",)
-
-
-def test_the_dial_table_has_the_best_of_each_kind_and_the_most_tags(content: Content) -> None:
-    dial = a_dial()
-    assert notable_settings(dial) == {
-        "EASE": SETTINGS[0],
-        "tags alone, most accurate": SETTINGS[5],
-        "tags, then neighbours, most accurate": SETTINGS[2],
-        "most from tags within 1 % of the best": SETTINGS[2],
-    }
-    near = a_setting("NeighbourEASE", 0.4, 0.0)
-    more = notable_settings(replace(dial, settings=(near, *SETTINGS), at_ease=SETTINGS[2]))
-    assert more["EASE on neighbours"] is near
-    assert list(more)[-1] == "most from tags at EASE's accuracy or better"
-    chosen = replace(SETTINGS[2], shares=SHARES, personal_share=0.75)
-    study = reported(content)
-    assert dial_table([study]) is None
-    told = dial_table([study, replace(study, dial=replace(dial, recommended=chosen))])
-    assert list(blocks_of(told)) == [content["title"]]
-    rows, given = rows_of(told), "l2_weights = 5, remainder.l2 = 10000"
-    assert rows["most from tags within 1 % of the best"] == [
-        "0.423 ± 0.010", "60 %", "20 %", "25 %", "35 %", "20 %", "75 %", given,
-    ]  # fmt: skip
-    assert rows["EASE"] == ["0.420 ± 0.010", "0 %", *[NONE] * 5, given]
 
 
 # The headings of simulated feedback: number of tags, presses, scale.
@@ -271,52 +114,6 @@ def test_every_figure_of_feedback_is_of_the_json(content: Content) -> None:
         top = max(plain(cells[2]) for cells in found[heading].values())
         for cells in found[heading].values():
             assert cells[2].startswith("**") == (plain(cells[2]) == top)
-
-
-def test_a_study_without_presses_is_left_out(
-    content: Content, without: Callable[..., Content]
-) -> None:
-    silent = {**without("simulations"), "study": "silent", "title": "Silent"}
-    assert feedback_table([reported(silent)]) is None
-    for each in content["simulations"]:
-        each["without_tags"] = 7 if each["n_tags"] == 2 and each["strength"] == 3 else 0
-    table = feedback_table([reported(silent), reported(content)])
-    assert table is not None
-    assert list(table.blocks) == [content["title"]]
-    assert any("(two tags +3: 7 of 80)" in note for note in table.notes)
-    kept = [s for s in content["simulations"] if s["strength"] > 0 and s["model"] != "wmf-s"]
-    second = {**content, "study": "second", "title": "Second", "simulations": kept}
-    found = blocks_of(feedback_table([reported(content), reported(second)]))
-    assert found[f"one tag {MINUS}3"]["TEASER"][4:] == [NONE] * 4
-    assert found["one tag +3"]["WMF-S"][4:] == [NONE] * 4
-
-
-def test_the_table_of_feedback_has_the_default_step(content: Content) -> None:
-    small = json.loads(json.dumps(content["simulations"]))
-    for each in small:
-        each["step"] = 0.1
-        for gap in each["gain"].values():
-            gap.update({k: gap[k] / 2 for k in ("mean", "low", "high")})
-    # The smaller step first: the order of the json must not decide.
-    study = reported({**content, "simulations": [*small, *content["simulations"]]})
-    assert blocks_of(feedback_table([study])) == blocks_of(feedback_table([reported(content)]))
-
-
-def test_kinds_of_tags_have_blocks_of_their_own(content: Content) -> None:
-    kept = [s for s in content["simulations"] if s["model"] == "teaser"]
-    declared = [{**s, "among": "declared"} for s in kept]
-    discovered = [{**s, "among": "discovered"} for s in kept if s["scale"] == "robust"]
-    study = reported({**content, "simulations": [*discovered, *declared]})
-    found = blocks_of(feedback_table([study]))
-    assert list(found) == [
-        "no simulation",
-        *(name.replace("tag", "declared tag", 1) for name in BLOCKS),
-        *(name.replace("tag", "discovered tag", 1) for name in BLOCKS if "scale" not in name),
-    ]
-    assert {label for rows in found.values() for label in rows} == {"TEASER"}
-    beside = [name for name, rows in found.items() if any("*(" in r[0] for r in rows.values())]
-    assert "one declared tag +3, on the paper's scale" in beside
-    assert not any("discovered" in name for name in beside)
 
 
 def test_the_papers_percentages_follow_from_its_figures() -> None:

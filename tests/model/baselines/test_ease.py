@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import WeightedProblem, content_of
 
 import teaser
-from teaser import Dataset, Teaser
+from teaser import Dataset
 from teaser.baselines import EASE, RDLAE
-from teaser.errors import ArtifactError, ParameterError, SolverError
+from teaser.errors import ParameterError, SolverError
 from teaser.extensions import Content, Weights
 from teaser.model.gram import ContentGram, DenseGram, SparseGram
 from teaser.model.shared_fit import SharedFits, make_model
@@ -99,12 +99,6 @@ def test_counts_that_wrapped_around_are_refused(dataset: Dataset) -> None:
     wrapped = DenseGram((G.astype(np.int64) * 5 % 256 - 128).astype(np.float32))
     with pytest.raises(SolverError, match="wrapped around"):
         EASE(l2=1.0, gram=wrapped).fit(dataset)
-
-
-def test_a_model_with_tags_can_be_demanded(dataset: Dataset, tmp_path: Path) -> None:
-    EASE().fit(dataset).save(tmp_path / "m")
-    with pytest.raises(ArtifactError, match="of the kind EASE, and Teaser is needed"):
-        teaser.load(tmp_path / "m", Teaser)
 
 
 @pytest.mark.parametrize("item_power", [0.0, 1.0])

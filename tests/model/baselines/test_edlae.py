@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import WeightedProblem, random_problem, without_diagonal
 
-from teaser import ConvergenceWarning, Dataset
+from teaser import Dataset
 from teaser.baselines import EASE, EDLAE
 from teaser.errors import ParameterError
 from teaser.extensions import Weights
@@ -124,20 +124,6 @@ def test_types_and_ways_of_holding_the_gram_agree(dataset: Dataset) -> None:
     narrow = EDLAE(l2=5.0, rank=4, tol=1e-5, max_iter=500).fit(dataset)
     assert narrow.encoder_.dtype == np.float32
     assert narrow.objective_[-1] == pytest.approx(wide.objective_[-1], rel=1e-3)
-
-
-def test_a_callback_is_told_every_iteration(dataset: Dataset) -> None:
-    told: list[tuple[int, float]] = []
-    model = EDLAE(l2=5.0, rank=3, tol=1e-3).fit(dataset, callback=lambda *at: told.append(at))
-    assert [i for i, _ in told] == list(range(1, len(model.objective_) + 1))
-    assert told[-1][1] <= 1e-3
-
-
-def test_stopping_early_is_said_at_the_callers_line(dataset: Dataset) -> None:
-    with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations") as caught:
-        model = EDLAE(l2=5.0, rank=3, tol=1e-5, max_iter=2).fit(dataset)
-    assert caught[0].filename == __file__
-    assert not model.converged_
 
 
 def test_parameters_are_checked_at_fit_and_not_before(dataset: Dataset) -> None:

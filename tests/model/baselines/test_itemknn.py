@@ -1,4 +1,4 @@
-"""ItemKNN: the contract, cosines by hand, and which neighbours are kept."""
+"""ItemKNN and popularity: the contract, cosines by hand, and which neighbours are kept."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Dataset
-from teaser.baselines import ItemKNN
+from teaser.baselines import ItemKNN, Popularity
 from teaser.errors import ParameterError
 from teaser.model.baselines.itemknn import nearest_neighbours
 from teaser.testing import ModelContract
@@ -77,3 +77,15 @@ def test_the_number_of_neighbours_is_checked_at_fit(dataset: Dataset) -> None:
     for k in wrong:
         with pytest.raises(ParameterError, match="neighbours must be a whole number"):
             ItemKNN(neighbours=k).fit(dataset)
+
+
+class TestPopularity(ModelContract):
+    def make(self) -> Popularity:
+        return Popularity()
+
+
+def test_everybody_gets_the_counts_over_the_highest(dataset: Dataset) -> None:
+    scores = Popularity().fit(dataset).score_batch(dataset.X[:3])
+    counts = np.asarray(dataset.X.toarray().astype(float).sum(axis=0))
+    for row in scores:
+        assert_array_equal(row, counts / counts.max())

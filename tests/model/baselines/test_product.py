@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import RULES, small_tables
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import teaser
 from teaser import Dataset, Steering, Teaser, artifact
 from teaser.baselines import EASE, WMFS, ItemKNN, Product
 from teaser.errors import ArtifactError, NotFittedError, ParameterError
-from teaser.extensions import Remainder
 from teaser.model.baselines.product import PartRecommendation, multiply
+from teaser.profile import paper_certainty
 from teaser.testing import TaggedModelContract
 
 
@@ -42,7 +42,7 @@ def test_scores_are_products_of_positive_scores(fitted: Product, dataset: Datase
     paper = Steering(scale="paper")
     states = tagged.user_states(X, presses, steering=paper)
     raw = tagged.encode(X)
-    factor = 1 / np.abs(raw).max(axis=1) * [paper.certainty(h) for h in np.diff(X.indptr)]
+    factor = 1 / np.abs(raw).max(axis=1) * [paper_certainty(h) for h in np.diff(X.indptr)]
     # Before centring, which moves all scores of a user: the sign of a score matters here.
     before = raw @ tagged.tag_table_.learned_decoder.toarray().T
     pressed = states.values - tagged.affinity_batch(X, steering=paper)
@@ -102,14 +102,6 @@ def test_every_answer_says_what_its_reasons_cover(fitted: Product) -> None:
         assert "part of Teaser" in said.sentences()[-1]
         assert "part of EASE" in said.sentences()[-1]
         assert len(said.sentences()) == len(said.reasons) + 2
-
-
-def test_profiles_are_those_of_the_model_with_tags(fitted: Product) -> None:
-    presses = {"town=Ghent": 2}
-    ours = fitted.profile(["i1", "i5"], presses)
-    theirs = fitted.parts[0].profile(["i1", "i5"], presses)
-    assert_array_equal(ours.values, theirs.values)
-    assert ours.impacts == theirs.impacts
 
 
 def test_two_fitted_models_need_no_fit(dataset: Dataset) -> None:
@@ -173,31 +165,3 @@ def test_a_folder_with_parts_that_do_not_fit_is_refused(dataset: Dataset, tmp_pa
     )  # fmt: skip
     with pytest.raises(ArtifactError, match="different items"):
         teaser.load(tmp_path / "a")
-
-
-def test_the_ranking_is_by_the_product_and_not_by_a_part(fitted: Product) -> None:
-    history = ["i1", "i5"]
-    ours = [r.item_id for r in fitted.recommend(history, k=10)]
-    parts: tuple[Any, Any] = fitted.parts
-    assert ours != [r.item_id for r in parts[0].recommend(history, k=10)]
-    assert ours != [r.item_id for r in parts[1].recommend(history, k=10)]
-    row = np.zeros((1, 40))
-    row[0, [1, 5]] = 1
-    scores = fitted.score_batch(row)[0]
-    assert_allclose([r.score for r in fitted.recommend(history, k=10)],
-                    np.sort(np.delete(scores, [1, 5]))[::-1][:10], rtol=1e-12)  # fmt: skip
-
-
-def test_what_has_no_product_is_answered_by_the_model_with_tags(dataset: Dataset) -> None:
-    tagged = Teaser(remainder=Remainder(neighbours=None, l2=20.0)).fit(dataset)
-    product = Product(tagged, EASE().fit(dataset))
-    profile = product.profile(["i1", "i5"], {"town=Ghent": 1})
-    scores = tagged.scores(profile)
-    assert_array_equal(product.scores(profile), scores)
-    assert_array_equal(product.viewed_scores(profile), tagged.viewed_scores(profile))
-    places = product.rank_items(scores, k=3)
-    assert product.entries(places, profile, scores) == tagged.entries(places, profile, scores)
-    assert product.origins("town=Ghent", ["i1"]) == tagged.origins("town=Ghent", ["i1"])
-    assert_array_equal(product.affinity_batch(dataset.X[:4]), tagged.affinity_batch(dataset.X[:4]))
-    assert (product.user_tags_, product.user_encoder_) == ((), None)
-    assert (product.tags_, product.has_remainder) == (tagged.tags_, True)

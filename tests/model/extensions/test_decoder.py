@@ -16,18 +16,15 @@ from teaser import Dataset, Tag, Teaser
 from teaser.data.split import Split
 from teaser.errors import ParameterError
 from teaser.evaluate import evaluate
-from teaser.extensions import LearnedDecoder, Remainder, SparseEncoder
+from teaser.extensions import LearnedDecoder, Remainder
 from teaser.model.extensions import decoder as decoder
-from teaser.model.extensions.decoder import (
-    learn_decoder,
-)
+from teaser.model.extensions.decoder import learn_decoder
 from teaser.model.gram import DenseGram
 from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.profile import POPULARITY
 
 Array = Any
 L1, L2, LD = 3.0, 2.0, 4.0
-EXACT: dict[str, Any] = {"l2_weights": 5.0, "l2_encoder": 5.0, "dtype": "float64", "tol": 1e-10}
 
 
 def exact_weights(X: Array, E: Array, D: Array) -> Array:
@@ -162,17 +159,6 @@ def test_items_without_tags_are_told_of_and_a_catalogue_of_them_refused(
     none = replace(dataset, S=sp.csr_array(dataset.S.shape))
     with pytest.raises(ParameterError, match="No item carries a tag"):
         Teaser(decoder=LearnedDecoder()).fit(none)
-
-
-def test_the_estimate_counts_all_rounds(dataset: Dataset) -> None:
-    once = Teaser().estimate(dataset)
-    thrice = Teaser(decoder=LearnedDecoder(rounds=2)).estimate(dataset)
-    assert thrice.iterations == 3 * once.iterations
-    assert thrice.memory == once.memory
-    assert (
-        Teaser(sparse=SparseEncoder(density=0.1)).estimate(dataset).iterations
-        == 3 * once.iterations
-    )
 
 
 def test_weights_help_where_tags_are_coarse(few_films: Split) -> None:

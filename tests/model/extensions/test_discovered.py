@@ -97,23 +97,6 @@ def test_more_groups_than_items_and_a_missing_file_are_named() -> None:
         DiscoveredTags(names="none.toml").check()
 
 
-def test_the_number_of_groups_is_items_over_grain_within_bounds(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    options = DiscoveredTags(grains=(6, 100, 20))
-    assert options.counts(1000) == {100: 10, 20: 50, 6: 166}
-    assert list(options.counts(1000)) == [100, 20, 6]
-    with caplog.at_level(logging.INFO, logger="teaser"):
-        assert options.counts(150) == {20: 7, 6: 25}
-        assert DiscoveredTags(grains=(100, 20, 6), max_groups=40).counts(1000) == {
-            100: 10,
-            20: 40,
-        }
-    assert "grain 100 is left out: 150 items make no two groups" in caplog.text
-    assert "grain 6 is left out: a coarser one has 40 groups too" in caplog.text
-    assert DiscoveredTags(grains=(1.5,)).counts(60) == {1.5: 30}
-
-
 def test_the_groups_that_made_the_data_are_found(
     crowd: Dataset, found: tuple[Dataset, Groups]
 ) -> None:
@@ -297,23 +280,6 @@ class TestTheOwnersFile:
         with pytest.raises(RuleError, match=f"there is no such group. Closest: {name}"):
             discover(crowd, replace(FEW, names=str(path)))
 
-    def test_a_group_that_is_no_more_is_passed_over(
-        self,
-        crowd: Dataset,
-        found: tuple[Dataset, Groups],
-        path: Path,
-        caplog: pytest.LogCaptureFixture,
-    ) -> None:
-        coarse = next(g.tag.value for g in found[1].groups if g.grain == 60)
-        path.write_text(f'[rename]\n"{coarse}" = "Coarse"')
-        options = replace(FEW, grains=(20,), names=str(path))
-        with caplog.at_level(logging.WARNING, logger="teaser"):
-            after = discover(crowd, options, previous=found[1])[1]
-        assert "Coarse" not in {tag.value for tag in after.tags}
-        assert f"edits {coarse!r}, a group that is no more" in caplog.text
-        # Also at the next fit, when it is long gone.
-        assert len(discover(crowd, options, previous=after)[1]) == len(after)
-
 
 class TestDiscoveringTeaser(TaggedModelContract):
     def make(self) -> Teaser:
@@ -361,23 +327,9 @@ def test_groups_are_saved_with_the_model_and_kept_by_the_next_fit(
     tag = again.groups_.tags[0]
     members = again.groups_.members[:, [0]].toarray().ravel()
     plain, pressed = (again.scores(again.profile(["i0"], p)) for p in (None, {tag: 3}))
-    step = again.profile(["i0"]).step
+    own = again.profile(["i0"])
+    step = own.steps[own.place_of(tag)]
     assert_allclose(pressed - plain, 3 * step * members, atol=1e-6)
-
-
-def test_a_press_on_a_name_that_the_owner_replaced_goes_on_counting(
-    crowd: Dataset, found: tuple[Dataset, Groups], tmp_path: Path
-) -> None:
-    old = found[1].tags[-1]
-    path = tmp_path / "groups.toml"
-    path.write_text(f'[rename]\n"{old.value}" = "New"')
-    model = Teaser(discovered=replace(FEW, names=str(path)), tol=1e-2).fit(crowd)
-    model.save(tmp_path / "model")
-    path.unlink()  # a saved model does not need the file
-    for each in (model, load(tmp_path / "model", Teaser)):
-        assert old not in each.tags_
-        presses = each.profile(["i0"], {old: 2}).presses
-        assert presses == {Tag(DISCOVERED, "New"): 2}
 
 
 def test_new_items_have_declared_tags_alone(crowd: Dataset) -> None:
@@ -408,29 +360,6 @@ def test_what_was_discovered_can_be_shared(crowd: Dataset) -> None:
         Teaser().fit(crowd, discovered=given)
     with pytest.raises(ParameterError, match="of another data set"):
         model.fit(crowd.at(np.arange(600)), discovered=given)
-
-
-def test_the_estimate_counts_the_groups(crowd: Dataset) -> None:
-    plain, more = (Teaser(gram="sparse", discovered=d).estimate(crowd) for d in (None, FEW))
-    assert more.memory["discovered tags"] == 6 * N_ITEMS * 16 * 4
-    assert more.total_memory > plain.total_memory
-    assert more.seconds > 0
-
-
-def test_partitions_give_the_groups_of_a_matrix(crowd: Dataset, tmp_path: Path) -> None:
-    X = sp.coo_array(crowd.X)
-    users, items = (place.tolist() for place in X.coords)
-    pairs = pl.DataFrame(
-        {"user_id": [f"u{u}" for u in users], "item_id": [crowd.items[i] for i in items]}
-    )
-    for part in range(3):
-        mine = pl.Series([u % 3 == part for u in users])
-        pairs.filter(mine).write_parquet(tmp_path / f"{part}.parquet")
-    data = Dataset.from_partitions(tmp_path, crowd.table, rules=crowd.rules)
-    options = replace(FEW, grains=(20,))
-    found, wanted = (discover(each, options, dtype="float64")[1] for each in (data, crowd))
-    assert found.tags == wanted.tags
-    assert_allclose(found.members.toarray(), wanted.members.toarray(), atol=1e-8)
 
 
 F64 = np.dtype(np.float64)

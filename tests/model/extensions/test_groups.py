@@ -1,4 +1,4 @@
-"""Groups: as found and as shown, over refits, saved, and as the owner's file."""
+"""Groups: as shown after the owner's edits, matched over refits; the owner's file."""
 
 import itertools
 from dataclasses import replace
@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 import scipy.sparse as sp
 import tomlkit
 from numpy.testing import assert_allclose, assert_array_equal
 
-from teaser import Tag, artifact
+from teaser import Tag
 from teaser.data.matrix import Ids
 from teaser.data.tags import DISCOVERED
 from teaser.errors import RuleError
@@ -21,12 +20,8 @@ from teaser.model.extensions.groups import (
     Edits,
     Group,
     Groups,
-    label_groups,
     match_groups,
-    name_group,
-    short_title,
     shown_names,
-    speaking_titles,
 )
 
 WEIGHTS = np.array(
@@ -73,44 +68,6 @@ def test_edits_change_names_and_columns_and_leave_aliases() -> None:
         dropped.of(tag("C, D"))
 
 
-def test_former_names_stand_for_the_group_of_today() -> None:
-    former = {"Jazz": "A, B", "Swing": "A, B", "E, B": "C, D", "Lost": "Z"}
-    groups = make(former=former, edits=Edits(rename={"A, B": "Jazz"}))
-    # A former name that another group has today is that group's.
-    assert groups.aliases == {tag("A, B"): tag("Jazz"), tag("Swing"): tag("Jazz")}
-    assert groups.names_of_found["Jazz"] == "A, B"
-    assert groups.names_of_found["E, B"] == "E, B"
-
-
-def test_groups_are_saved_and_read_back(tmp_path: Path) -> None:
-    groups = make(
-        edits=Edits({"E, B": "Rock"}, {"Both": ("A, B",)}, ("C, D",)),
-        former={"Old": "A, B"},
-        retired=("Gone",),
-    )
-    packed = groups.pack()
-    # Items that were added after the fit stand below.
-    items = pl.DataFrame({"item_id": [*"abcde", "new"]})
-    artifact.write(
-        tmp_path / "m",
-        kind="Test",
-        settings=packed.settings,
-        arrays=packed.arrays,
-        tables={**packed.tables, "items": items},
-    )
-    content = artifact.read(tmp_path / "m")
-    again = Groups.unpack(content)
-    assert again is not None
-    assert again.items == groups.items
-    assert again.found == groups.found
-    assert again.edits == groups.edits
-    assert (again.former, again.retired) == (groups.former, groups.retired)
-    assert again.aliases == groups.aliases
-    assert_allclose(again.members.toarray(), groups.members.toarray())
-    without = {name: table for name, table in content.tables.items() if name != "groups"}
-    assert Groups.unpack(replace(content, tables=without)) is None
-
-
 def test_the_owners_file_lists_every_group_and_does_what_was_edited(tmp_path: Path) -> None:
     edits = Edits({"E, B": 'The "Rock"'}, {"Both": ("A, B",)}, ("C, D",))
     groups = make(edits=edits)
@@ -148,76 +105,11 @@ def test_groups_are_matched_to_those_that_overlap_most(seed: int) -> None:
 
     # By trying all orders; pairs that overlap too little are left out.
     best = max(
-        itertools.permutations(range(4)),
-        key=lambda p: sum(overlap(i, j) for j, i in enumerate(p)),
+        itertools.permutations(range(4)), key=lambda p: sum(overlap(i, j) for j, i in enumerate(p))
     )
     wanted = {j: i for j, i in enumerate(best) if overlap(i, j) >= LEAST_OVERLAP}
     assert found == wanted
     assert_array_equal([found[j] for j in sorted(found)], order)
-
-
-@pytest.mark.parametrize(
-    ("text", "short"),
-    [
-        ("A Film (1999)", "A Film"),
-        ("A Book (A Series, #1) [Reprint]", "A Book"),
-        ("(500) Days", "(500) Days"),
-        ("(untitled)", "(untitled)"),
-        (" two\n lines\t", "two lines"),
-        ("one\x00two", "one two"),
-        ("A title of many words that goes on and on", "A title of many words that goes on…"),
-        ("A word " + "x" * 60, "A word " + "x" * 28 + "…"),
-        ("", ""),
-    ],
-)
-def test_a_title_is_cut_to_what_names_it(text: str, short: str) -> None:
-    assert short_title(text) == short
-    assert len(short_title(text)) <= 36
-
-
-def test_a_name_has_two_or_three_items_and_more_only_to_be_its_own() -> None:
-    titles = ["Anna", "Bert", "anna", "Carl", "Dora", "Emil"]
-    taken: set[str] = set()
-    names = []
-    for _ in range(5):
-        names.append(name_group(titles, taken))
-        taken.add(names[-1].casefold())
-    assert names == [
-        "Anna, Bert, Carl",
-        "Anna, Bert, Carl, Dora",
-        "Anna, Bert, Carl, Dora, Emil",
-        "Anna, Bert, Carl, Dora, Emil (2)",
-        "Anna, Bert, Carl, Dora, Emil (3)",
-    ]
-    long = ["x" * 36, "y" * 36, "z" * 36]
-    assert name_group(long, set()) == f"{long[0]}, {long[1]}"
-    assert name_group(["One"], set()) == "One"
-
-
-def test_ids_follow_the_label_where_items_have_no_titles() -> None:
-    ids = Ids(["a", "b", "c"])
-    label = Tag("category", "Wii")
-    assert speaking_titles([2, 0], lambda i: f"T{i}", ids, label) == ["T2", "T0"]
-    known = {0: "A", 1: "B"}
-    assert speaking_titles([2, 1, 0], known.get, ids, label) == ["B", "A"]
-    assert speaking_titles([2, 0], known.get, ids, label) == ["Wii: c", "A"]
-    assert speaking_titles([2, 0], lambda i: None, ids, None) == ["c", "a"]
-
-
-def test_a_label_is_clearly_over_represented() -> None:
-    # Ten items: tag 0 on all, tag 1 on the four of the first group, tag 2 on two of them.
-    S = np.zeros((10, 3))
-    S[:, 0] = 1
-    S[:4, 1] = 1
-    S[:2, 2] = 1
-    members = np.zeros((10, 3))
-    members[:4, 0] = [1, 1, 1, 0.5]
-    members[4:, 1] = 1
-    members[:2, 2] = 1
-    found = label_groups(sp.csr_array(members), sp.csr_array(S))
-    # Tag 0 has no lift; tag 2 has two carriers only, as has everything in the last group.
-    assert found == [(1, 1.0), None, None]
-    assert label_groups(sp.csr_array(members), sp.csr_array((10, 0))) == [None] * 3
 
 
 FOUND = ["A, B", "C, D", "E, F", "G, H"]
@@ -277,19 +169,3 @@ def test_a_file_that_cannot_be_is_refused(text: str, said: str, tmp_path: Path) 
 def test_edits_that_contradict_are_refused(edits: dict[str, Any], said: str) -> None:
     with pytest.raises(RuleError, match=said):
         shown_names(Edits.from_dict(edits), FOUND, {"Old": "A, B"})
-
-
-def test_names_can_change_places_and_a_merge_can_take_a_name_of_its_own() -> None:
-    swap = Edits(rename={"A, B": "C, D", "C, D": "A, B"})
-    assert shown_names(swap, FOUND, {}) == ["C, D", "A, B", "E, F", "G, H"]
-    merge = Edits(merge={"A, B": ("A, B", "E, F")})
-    assert shown_names(merge, FOUND, {}) == ["A, B", "C, D", "A, B", "G, H"]
-
-
-def test_groups_are_found_by_former_names_and_retired_ones_are_passed_over() -> None:
-    edits = Edits(rename={"Old": "New"}, drop=("Gone",))
-    shown = shown_names(edits, FOUND, {"Old": "A, B", "Lost": "Z"}, ["Gone"])
-    assert shown == ["New", "C, D", "E, F", "G, H"]
-    assert edits.names == ("Old", "Gone")
-    with pytest.raises(RuleError, match="'Lost'"):
-        shown_names(Edits(drop=("Lost",)), FOUND, {"Lost": "Z"})

@@ -10,13 +10,8 @@ from oracles import Array, random_problem, slow_nearest, without_diagonal
 
 from teaser.errors import ResourceError
 from teaser.extensions import Remainder
-from teaser.model.estimate import Estimate
 from teaser.model.extensions import remainder as module
-from teaser.model.extensions.remainder import (
-    Neighbours,
-    check_neighbours,
-    estimate_neighbours,
-)
+from teaser.model.extensions.remainder import Neighbours, check_neighbours
 from teaser.model.gram import DenseGram, Gram, SparseGram
 
 F64 = np.dtype("float64")
@@ -130,21 +125,3 @@ def test_what_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "memory_of_machine", lambda: 100_000)
     many = Neighbours.build(gram, 10**9, penalty=np.ones(14))
     assert (many.near != Neighbours.build(gram, 13, penalty=np.ones(14)).near).nnz == 0
-
-
-def test_the_estimate_of_neighbours_grows_with_them_and_with_rounds() -> None:
-    plain = Estimate("sparse", {"interactions": 10}, 1.0, 8)
-    found = estimate_neighbours(plain, 1000, "float32", Remainder(neighbours=50), pairs=2e4)
-    assert found.memory["neighbours"] == 1000 * 50 * (12 + 16 + 2 * 8)
-    assert found.memory["pairs of neighbours"] == 1000 * 51 * 51 * 4
-    assert found.memory["interactions"] == 10
-    many = estimate_neighbours(plain, 10**6, "float32", Remainder(neighbours=50), pairs=2e4)
-    # However many items, no more than a batch.
-    assert many.memory["pairs of neighbours"] <= 2**31
-    assert many.seconds > found.seconds
-    more = estimate_neighbours(plain, 1000, "float32", Remainder(rounds=3), pairs=1e9)
-    assert more.iterations == 24
-    assert more.seconds > 3 * found.seconds + 5
-    # No more neighbours than items.
-    few = estimate_neighbours(plain, 10, "float32", Remainder(neighbours=50), pairs=0.0)
-    assert few.memory["neighbours"] == 10 * 10 * 44

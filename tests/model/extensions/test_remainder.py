@@ -24,17 +24,10 @@ from teaser.extensions import Content, Remainder, Weights
 from teaser.model import estimate as cost
 from teaser.model._inverse import invert_gram
 from teaser.model.baselines.ease import EASE
-from teaser.model.baselines.product import Product
 from teaser.model.extensions import remainder as module
-from teaser.model.extensions.remainder import (
-    estimate_remainder,
-    fit_remainder,
-    keep_largest,
-    prepare_remainder,
-)
+from teaser.model.extensions.remainder import fit_remainder, keep_largest, prepare_remainder
 from teaser.model.gram import DenseGram
 from teaser.model.solve import Limits
-from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract, example_dataset
 
 JOINT = Remainder(neighbours=None)
@@ -137,22 +130,6 @@ def test_a_cheap_remainder_is_ease() -> None:
     assert np.abs(E).max() < 1e-5
 
 
-def test_single_precision_is_near_double() -> None:
-    X, D = random_problem(3)
-    E, R = solved(X, D, 2.0, 3.0, 5.0)
-    gram = DenseGram((X.T @ X).astype(np.float32))
-    system = prepare_remainder(invert_gram(gram, 7.0), sp.csr_array(D.astype(np.float32)), 7.0)
-    found, R32 = fit_remainder(
-        system,
-        options=Remainder(neighbours=None, l2=5.0),
-        l2=3.0,
-        limits=Limits(tol=1e-5, max_iter=100),
-    )
-    assert found.encoder.dtype == R32.dtype == np.float32
-    assert_allclose(found.encoder, E, atol=1e-4)
-    assert_allclose(R32, R, atol=1e-4)
-
-
 def test_the_fitted_model_is_the_minimum(dataset: Dataset) -> None:
     settings: dict[str, Any] = {
         "l2_weights": 5.0,
@@ -169,24 +146,6 @@ def test_the_fitted_model_is_the_minimum(dataset: Dataset) -> None:
     # Content counts in the Gram on both sides, and never in the diagonal.
     assert np.abs(in_e).max() < 1e-7
     assert np.abs(without_diagonal(in_r)).max() < 1e-7
-
-
-def test_what_is_prepared_is_shared_over_penalties_on_the_encoder(dataset: Dataset) -> None:
-    exact: dict[str, Any] = {"tol": 1e-9, "dtype": "float64"}
-    first = Teaser(
-        l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0), l2_encoder=5.0, **exact
-    )
-    system = first.prepare(dataset)
-    first.fit(dataset, system=system)
-    other = Teaser(
-        l2_weights=10.0, remainder=Remainder(neighbours=None, l2=15.0), l2_encoder=50.0, **exact
-    )
-    other.fit(dataset, system=system, start=first)
-    alone = Teaser(
-        l2_weights=10.0, remainder=Remainder(neighbours=None, l2=15.0), l2_encoder=50.0, **exact
-    ).fit(dataset)
-    assert_allclose(other.encoder_, alone.encoder_, atol=1e-7)
-    assert_allclose(other.remainder_, alone.remainder_, atol=1e-7)
 
 
 @pytest.fixture(name="R")
@@ -326,21 +285,6 @@ def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) ->
     assert_allclose(found, factor[:, None] * wanted, rtol=2e-2, atol=2e-2 * np.abs(found).max())
 
 
-def test_a_viewed_reason_is_said_in_words(remainder_model: Teaser) -> None:
-    found = remainder_model.explain("i3", ["i1", "i5"])
-    said = [r for r in found.reasons if isinstance(r, ViewedReason)]
-    assert {r.item_id for r in said} == {"i1", "i5"}
-    for reason in said:
-        assert reason.title == f"Event {str(reason.item_id)[1:]}"
-        percent = round(100 * reason.share)
-        assert reason.sentence() == f"{percent} % because you viewed {reason.title}"
-        assert reason.contribution == found.viewed[reason.item_id]
-    tags = sum(abs(part) for tag, part in found.tags.items() if tag != POPULARITY)
-    viewed = sum(map(abs, found.viewed.values()))
-    rest = abs(found.general) + abs(found.tags[POPULARITY])
-    assert found.tag_share == pytest.approx(tags / (tags + viewed + rest))
-
-
 def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
     model = Teaser(
         l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0)
@@ -359,39 +303,6 @@ def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:
     )
     only = model.recommend(["new"], steering=Steering(balance=1.0))
     assert only == model.recommend(["new"])
-
-
-def test_a_share_keeps_fewer_entries_and_nearly_the_same_lists(
-    remainder_model: Teaser, dataset: Dataset
-) -> None:
-    remainder = Remainder(neighbours=None, l2=20.0, share=0.95)
-    few = Teaser(l2_weights=5.0, l2_encoder=5.0, remainder=remainder, tol=1e-5).fit(dataset)
-    assert few.remainder_.nnz < 0.7 * 1560
-    assert few.remainder_.dtype == np.float32
-    assert_array_equal(few.encoder_, remainder_model.encoder_)
-    kept = few.remainder_.toarray()
-    assert_array_equal(kept[kept != 0], remainder_model.remainder_[kept != 0])
-    first, second = (m.score_batch(dataset.X[:50]).ravel() for m in (few, remainder_model))
-    assert np.corrcoef(first, second)[0, 1] > 0.98
-
-
-def test_a_product_explains_both_kinds_of_its_part(
-    remainder_model: Teaser, dataset: Dataset
-) -> None:
-    product = Product(remainder_model, EASE(l2=50.0).fit(dataset))
-    assert product.has_remainder
-    said = product.explain("i3", ["i1", "i5"])
-    assert set(said.viewed) == {"i1", "i5"}
-    total = sum(said.contributions.values()) + sum(said.viewed.values())
-    assert total == pytest.approx(said.cover.explained)
-    # What centring took from every score is told with general appeal.
-    alone = remainder_model.explain("i3", ["i1", "i5"])
-    assert said.cover.explained - said.general == pytest.approx(alone.score - alone.general)
-    kinds = {type(r) for p in product.recommend(["i1", "i5"]) for r in p.reasons}
-    assert kinds == {Reason, ViewedReason}
-    scores = product.score_batch(one_row(dataset, 1, 5))[0]
-    for place in product.recommend(["i1", "i5"], k=3):
-        assert scores[int(str(place.item_id)[1:])] == pytest.approx(place.score)
 
 
 def test_it_recommends_better_than_tags_alone_where_tags_say_little() -> None:
@@ -470,21 +381,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers(
         model.fit(dataset)
 
 
-def test_the_estimate_counts_the_inverse(dataset: Dataset) -> None:
-    plain = Teaser(gram="dense").estimate(dataset)
-    found = Teaser(remainder=Remainder(neighbours=None, l2=5.0)).estimate(dataset)
-    assert found.gram == "dense"
-    assert found.memory["items x items"] == 40 * 40 * 4
-    assert found.total_memory == plain.total_memory
-    few = Teaser(remainder=Remainder(neighbours=None, l2=5.0, share=0.5)).estimate(dataset)
-    assert few.memory["sparse remainder"] == 0.5 * 40 * 40 * 8
-    large = estimate_remainder(plain, 30_000, "float32", Remainder(neighbours=None))
-    assert large.seconds > plain.seconds + 1
-
-
-def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
-    dataset: Dataset,
-) -> None:
+def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(dataset: Dataset) -> None:
     with pytest.raises(ParameterError, match=r"remainder\.l2=1e\+08 is more than 1,000 times"):
         Teaser(remainder=Remainder(neighbours=None, l2=1e8)).fit(dataset)
     plain = Teaser(dtype="float64", tol=1e-9).fit(dataset)
@@ -492,12 +389,3 @@ def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(
         dataset
     )
     assert_allclose(large.encoder_, plain.encoder_, atol=1e-5 * np.abs(plain.encoder_).max())
-
-
-def test_an_inverse_of_another_ridge_is_refused(dataset: Dataset) -> None:
-    system: Any = Teaser(l2_weights=20.0, remainder=Remainder(neighbours=None, l2=480.0)).prepare(
-        dataset
-    )
-    EASE(l2=500.0).fit(dataset, inverse=system.inverse)
-    with pytest.raises(ParameterError, match=r"not that of X'X \+ 77 I"):
-        EASE(l2=77.0).fit(dataset, inverse=system.inverse)

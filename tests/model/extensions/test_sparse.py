@@ -17,11 +17,7 @@ from teaser.data.split import Split
 from teaser.errors import ParameterError
 from teaser.evaluate import evaluate
 from teaser.extensions import SparseEncoder
-from teaser.model.extensions.sparse import (
-    pack_encoder,
-    saliency,
-    support,
-)
+from teaser.model.extensions.sparse import pack_encoder, saliency, support
 from teaser.model.gram import DenseGram
 from teaser.model.solve import EncoderEquation, System
 

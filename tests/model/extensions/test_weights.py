@@ -96,15 +96,6 @@ def test_powers_above_two_and_a_scale_of_nothing_are_refused(dataset: Dataset) -
         Teaser(weights=cast(Any, {"user_power": 1.0})).fit(dataset)
 
 
-def test_a_table_names_them(dataset: Dataset) -> None:
-    wanted = {"weights": Weights(user_power=0.3, ridge_power=1.0)}
-    for given in (
-        {"weights": {"user_power": 0.3, "ridge_power": 1.0}},
-        {"weights.user_power": 0.3, "weights.ridge_power": 1.0},
-    ):
-        assert Teaser.from_parameters(given).weights == wanted["weights"]
-
-
 class TestHistoryPower(TaggedModelContract):
     """Rare items of a history say more, popular items score less; all sums stay exact."""
 

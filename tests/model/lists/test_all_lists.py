@@ -1,7 +1,8 @@
-"""The lists of all users: batches, users, files, partitions, refusals."""
+"""The lists of all users: batches, users, files, partitions, ranks, refusals."""
 
 import logging
-import threading
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -9,14 +10,19 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from teaser import Category, Dataset, Teaser
-from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError, ResourceError, UnknownNameError
 from teaser.extensions import Remainder
 from teaser.model import all_lists, gpu
+from teaser.model._arrays import n_cores
+from teaser.model.all_lists import check_file, write_frames
 from teaser.model.baselines.popularity import Popularity
+from teaser.model.scores import top_k, top_k_rows
 from teaser.testing import RULES, assert_same_lists, example_dataset, example_tables, user_histories
 
 COLUMNS = ["user_id", "rank", "item_id", "score", "match"]
@@ -69,13 +75,6 @@ def test_items_are_found_by_their_ids(model: Teaser, caplog: pytest.LogCaptureFi
     assert_same_lists(found, wanted)
 
 
-def test_a_history_may_be_listed_too(model: Teaser, data: Dataset) -> None:
-    every = model.recommend_all(data.at(np.arange(4)), k=100, exclude_history=False)
-    assert every.height == 4 * 40
-    rest = model.recommend_all(data.at(np.arange(4)), k=100)
-    assert rest.height == 4 * 40 - data.at(np.arange(4)).X.nnz
-
-
 def test_partitions_are_listed_one_by_one(model: Teaser, tmp_path: Path) -> None:
     interactions, items = example_tables()
     own = interactions.with_columns(part=pl.col("user_id").str.slice(1).cast(pl.Int64) % 3)
@@ -101,16 +100,6 @@ def test_user_features_count_where_the_model_knows_them() -> None:
     about = [[f"camp={'ab'[i % 2]}"] for i in range(30)]
     wanted = model.recommend_batch(user_histories(some), k=4, about=about).to_frame(some.users[:])
     assert_same_lists(model.recommend_all(some, k=4), wanted)
-
-
-def test_a_bar_is_shown_only_if_asked_for(
-    data: Dataset, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = Popularity().fit(data)
-    model.recommend_all(data, k=2)
-    assert capsys.readouterr().err == ""
-    model.recommend_all(data, k=2, progress=True)
-    assert "300 of 300" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -195,27 +184,6 @@ def test_threads_change_nothing(data: Dataset, monkeypatch: pytest.MonkeyPatch) 
     assert found["user_id"].to_list() == plain["user_id"].to_list()
 
 
-def test_an_error_in_a_thread_is_raised(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(Popularity, abstract=True):
-        lists_in_threads = True
-
-        def score_batch(self, X: Any) -> Any:
-            raise ParameterError("this batch")
-
-    monkeypatch.setattr(all_lists, "n_cores", lambda: 2)
-    with pytest.raises(ParameterError, match="this batch"):
-        Broken().fit(data).recommend_all(data, batch_size=20)
-
-
-def test_a_model_of_ones_own_is_listed_in_one_thread(data: Dataset) -> None:
-    class Own(Popularity, abstract=True):
-        def score_batch(self, X: Any) -> Any:
-            assert threading.current_thread() is threading.main_thread()
-            return super().score_batch(X)
-
-    Own().fit(data).recommend_all(data, k=2, batch_size=20)
-
-
 def test_users_of_another_data_set_are_refused(model: Teaser) -> None:
     interactions, items = example_tables()
     other = interactions.with_columns(pl.col("item_id") + "x")
@@ -225,47 +193,144 @@ def test_users_of_another_data_set_are_refused(model: Teaser) -> None:
             model.recommend_all(data, unknown=cast(Any, unknown))
 
 
-def test_users_of_partitions_are_found_or_said(model: Teaser, tmp_path: Path) -> None:
-    interactions, items = example_tables()
-    write_partitions(interactions, tmp_path / "p", user="user_id", item="item_id", parts=3)
-    parts = Dataset.from_partitions(tmp_path / "p", items, rules=RULES)
-    some = ["u7", "u2", "u31"]
-    found = model.recommend_all(parts, k=3, users=some)
-    assert set(found["user_id"]) == set(some)
-    whole = model.recommend_all(parts, k=3)
-    assert_frame_equal(
-        found.sort("user_id", "rank"),
-        whole.filter(pl.col("user_id").is_in(some)).sort("user_id", "rank"),
-        rel_tol=1e-9,
-    )
-    for wrong in ("nobody", 7):
-        with pytest.raises(UnknownNameError, match=str(wrong)):
-            model.recommend_all(parts, users=["u7", wrong])
-    left = model.recommend_all(parts, k=3, users=["u7", "nobody"], unknown="ignore")
-    assert set(left["user_id"]) == {"u7"}
+@pytest.fixture(scope="module")
+def wanted(model: Teaser, data: Dataset) -> pl.DataFrame:
+    return model.recommend_all(data, k=4).sort("user_id", "rank")
 
 
-def test_user_features_are_placed_by_their_tags(caplog: pytest.LogCaptureFixture) -> None:
-    interactions, items = example_tables()
-    names = interactions["user_id"].unique(maintain_order=True)
+def test_pairs_are_read_once_and_some_at_a_time(
+    model: Teaser, data: Dataset, wanted: pl.DataFrame, tmp_path: Path
+) -> None:
+    histories = dict(zip(data.users[:], user_histories(data), strict=True))
+    held: list[int] = []
+    done = 0
 
-    def data(camps: list[str]) -> Dataset:
-        users = pl.DataFrame({"user_id": names, "camp": [camps[n % 2] for n in range(len(names))]})
-        return Dataset.from_tables(
-            interactions, items, rules=RULES, users=users, user_rules=[Category("camp")]
-        )
+    def pairs() -> Iterator[tuple[Any, Any]]:
+        for n, pair in enumerate(sorted(histories.items())):
+            held.append(n - done)
+            yield pair
 
-    fitted = Teaser().fit(data(["a", "b"]))
-    wanted = fitted.recommend_all(data(["a", "b"]), k=5)
-    # The same facts, their columns in another order and one of them unknown.
-    assert_same_lists(
-        fitted.recommend_all(data(["b", "a"]), k=5, users=names[:1].to_list()),
-        fitted.recommend_all(data(["b", "b"]), k=5, users=names[:1].to_list()),
-    )
-    with caplog.at_level(logging.WARNING, logger="teaser"):
-        other = fitted.recommend_all(data(["a", "c"]), k=5)
-    assert "1 unknown name ignored" in caplog.text
-    first = pl.col("user_id") == names[0]
-    assert_same_lists(other.filter(first), wanted.filter(first))
-    plain = Dataset.from_tables(interactions, items, rules=RULES)
-    assert not other.equals(fitted.recommend_all(plain, k=5))
+    frames = []
+    for frame in model.recommend_stream(pairs(), k=4, batch_size=10):
+        frames.append(frame)
+        done += frame["user_id"].n_unique()
+    assert_same_lists(pl.concat(frames), wanted)
+    # Threads have a batch each, and one more waits.
+    assert len(held) == 300
+    assert max(held) < 10 * (min(n_cores(), 8) + 2)
+    known = model.recommend_all(sorted(histories.items()), k=4)
+    assert_frame_equal(known, pl.concat(frames), rel_tol=1e-9)
+
+
+def test_one_user_is_a_list_of_one(model: Teaser, data: Dataset) -> None:
+    with pytest.raises(ParameterError, match=r"list of user ids, found 'u1'.*\['u1'\]"):
+        model.recommend_all(data, users="u1")
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n_items=st.integers(1, 400),
+    k=st.integers(1, 12),
+    levels=st.sampled_from([2, 7, 1000]),
+)
+def test_rows_are_ranked_as_one(seed: int, n_items: int, k: int, levels: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, levels, (5, n_items)) / levels - 0.5
+    tie = rng.integers(0, 3, n_items) / 3
+    exclude = sp.csr_array((rng.random((5, n_items)) < rng.random((5, 1))).astype(float))
+    allowed = rng.random(n_items) < 0.8
+    found = top_k_rows(scores, k, exclude=exclude, tie=tie, allowed=allowed)
+    assert found.shape == (5, k)
+    for row in range(5):
+        barred = np.concatenate([exclude[[row]].indices, np.flatnonzero(~allowed)])
+        wanted = top_k(scores[row], k, exclude=barred, tie=tie)
+        assert found[row].tolist() == [*wanted.tolist(), *[-1] * (k - len(wanted))]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_has_no_score_is_not_listed(dtype: str) -> None:
+    scores = np.array([[-np.inf, 1.0, -np.inf, -3.0], [-np.inf] * 4], dtype=dtype)
+    found = top_k_rows(scores, 3, exclude=None, tie=np.zeros(4))
+    assert found.tolist() == [[1, 3, -1], [-1, -1, -1]]
+
+
+SCHEMA = pl.Schema({"n": pl.Int64})
+
+
+def frames(n: int, stop: Any = None) -> Any:
+    """Yield frames of one row each, calling `stop` in the middle."""
+    for k in range(n):
+        if k == n // 2 and stop is not None:
+            stop()
+        yield pl.DataFrame({"n": [k]}, schema=SCHEMA)
+
+
+def test_a_file_holds_the_frames_in_their_order(tmp_path: Path) -> None:
+    for n in (0, 1, 50):
+        write_frames(frames(n), SCHEMA, tmp_path / "some.parquet")
+        assert pl.read_parquet(tmp_path / "some.parquet")["n"].to_list() == list(range(n))
+    assert [path.name for path in tmp_path.iterdir()] == ["some.parquet"]
+
+
+# A process of its own: the signal is for the whole process, and others of its threads are pytest's.
+_INTERRUPTED = """
+import os, signal, sys, threading
+from itertools import count
+from pathlib import Path
+import polars as pl
+from teaser.model.all_lists import write_frames
+
+schema = pl.Schema({"n": pl.Int64})
+
+def frames():
+    try:
+        for k in count():
+            if k == 1000:
+                os.kill(os.getpid(), signal.SIGINT)
+            yield pl.DataFrame({"n": [k]}, schema=schema)
+    finally:
+        assert threading.current_thread() is threading.main_thread()
+        print("closed")
+
+try:
+    write_frames(frames(), schema, Path(sys.argv[1]) / "some.parquet")
+except KeyboardInterrupt:
+    left = [each.name for each in threading.enumerate()]
+    assert not [name for name in left if name.startswith("ThreadPoolExecutor")], left
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_ends_the_work_and_leaves_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _INTERRUPTED, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["closed", "interrupted"], done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_the_frames_is_raised_as_it_is(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise ParameterError("in the middle")
+
+    (tmp_path / "some.parquet").write_text("earlier")
+    with pytest.raises(ParameterError, match="in the middle"):
+        write_frames(frames(100, fail), SCHEMA, tmp_path / "some.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["some.parquet"]
+    assert (tmp_path / "some.parquet").read_text() == "earlier"
+
+
+def test_files_that_cannot_be_made_are_refused(model: Teaser, tmp_path: Path) -> None:
+    (tmp_path / "folder.parquet").mkdir()
+    for out, told in (
+        (tmp_path / "folder.parquet", "is a folder"),
+        (tmp_path / "lists.csv", "parquet file"),
+        (tmp_path / "none" / "lists.parquet", "no folder"),
+        (5, "parquet file, found out='5'"),
+    ):
+        with pytest.raises(ParameterError, match=told):
+            check_file(out)
+    with pytest.raises(ParameterError, match="is a folder"):
+        model.recommend_all([("a", ["i1"])], out=tmp_path / "folder.parquet")
+    stream: Any = model.recommend_stream
+    with pytest.raises(ParameterError, match=r"writes no file.*recommend_all"):
+        stream([("a", ["i1"])], out="lists.parquet")

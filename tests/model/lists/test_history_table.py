@@ -161,16 +161,6 @@ def test_users_have_ids_of_any_type(
         assert_frame_equal(found.sort("user_id", "rank"), want)
 
 
-@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["i1", "i2", "i5"])])
-def test_items_have_ids_of_categories_too(model: Teaser, kind: Any) -> None:
-    rows = {"user_id": ["a", "a", "b"], "item_id": ["i1", "i5", "i2"]}
-    table = pl.DataFrame(rows, schema_overrides={"item_id": kind})
-    want = model.recommend_all([("a", ["i1", "i5"]), ("b", ["i2"])], k=4)
-    assert_frame_equal(model.recommend_all(table, k=4), want)
-    nested = table.group_by("user_id", maintain_order=True).agg("item_id")
-    assert_frame_equal(model.recommend_all(nested, k=4), want)
-
-
 def test_arrays_are_lists_and_no_items_are_none(model: Teaser) -> None:
     pairs = pl.DataFrame({"user_id": ["b", "a"], "item_id": [["i1", "i2"], ["i2", "i3"]]})
     arrays = pairs.cast({"item_id": pl.Array(pl.String, 2)})
@@ -179,13 +169,6 @@ def test_arrays_are_lists_and_no_items_are_none(model: Teaser) -> None:
     assert_frame_equal(
         model.recommend_all(none, k=4), model.recommend_all([("a", []), ("b", [])], k=4)
     )
-
-
-def test_rows_are_sorted_across_pieces(model: Teaser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history_table, "_ROWS", 1)
-    table = pl.DataFrame({"user_id": ["b", "b", "a"], "item_id": ["i1", "i2", "i3"]})
-    with pytest.raises(ParameterError, match=r"found 'a' after 'b'"):
-        model.recommend_all(table)
 
 
 def test_users_are_chosen_of_a_data_set_alone(model: Teaser, table: pl.DataFrame) -> None:

@@ -90,11 +90,6 @@ def test_items_that_pass(model: Teaser, where: object, wanted: str) -> None:
     assert passing(model, where) == wanted
 
 
-def test_without_tags_only_the_table_counts(model: Teaser) -> None:
-    assert passing(model, {"town": "Ghent"}, tags=False) == "ac"
-    assert passing(model, {"labels": "free"}, tags=False) == "b"
-
-
 @pytest.mark.parametrize(
     ("where", "told"),
     [
@@ -140,11 +135,6 @@ def test_a_boost_is_named_by_id_tag_or_column(
     assert set(weights.tolist()) <= {0.0, 1.0}
 
 
-def test_popularity_is_boosted_by_the_popularity_of_each_item(model: Teaser) -> None:
-    _, weights = find_items("popularity", model.item_table_, model.tag_table_)
-    assert weights == pytest.approx(model.popularity_)
-
-
 def test_names_that_mean_nothing_or_too_much_are_refused(model: Teaser) -> None:
     table = model.item_table_
     with pytest.raises(UnknownNameError, match=r"'promotd'.*promoted"):
@@ -179,17 +169,3 @@ def test_a_name_that_cannot_be_boosted_is_never_proposed(
     assert name not in (*raised.value.closest, *raised.value.facts["examples"])
     for example in raised.value.facts["examples"]:
         find_items(example, model.item_table_, model.tag_table_)
-
-
-def test_signs_of_order_compare_the_numbers_of_a_feature_too() -> None:
-    rules = (
-        Category("players", feature="size", min_items=1),
-        Category("town", feature="place", min_items=1),
-    )
-    data = Dataset.from_tables(CHOICES, ITEMS, rules=rules)
-    model = Teaser(l2_weights=1.0, l2_encoder=1.0).fit(data)
-    assert passing(model, "size >= 3") == "b"
-    assert passing(model, "size < 3") == "ac"
-    assert passing(model, "size > 9") == ""
-    with pytest.raises(ParameterError, match=r"no numbers, such as \w+.*Write place=VALUE"):
-        passing(model, "place > 3")

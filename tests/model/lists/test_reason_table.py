@@ -1,10 +1,8 @@
 """The reasons of all lists are those of each."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from teaser import Teaser
@@ -29,10 +27,7 @@ def teaser_with(**options: Any) -> Teaser:
     return Teaser(**PENALTIES, **options).fit(example_dataset())
 
 
-@pytest.fixture(
-    scope="module",
-    params=["plain", "joint", "neighbours", "discovered", "product"],
-)
+@pytest.fixture(scope="module", params=["plain", "joint", "neighbours", "discovered", "product"])
 def model(request: pytest.FixtureRequest) -> Any:
     made: dict[str, Any] = {
         "plain": lambda: teaser_with(),
@@ -69,13 +64,6 @@ def test_items_added_after_the_fit_have_reasons_too() -> None:
     assert_same_lists(found, wanted)
 
 
-def test_a_model_without_tags_has_boosts_alone() -> None:
-    model = EASE(l2=3.0).fit(example_dataset())
-    found = model.recommend_all(example_dataset(), k=5, reasons=True, boost={"i3": 9.0})
-    assert found.filter(found["item_id"] == "i3")["reasons"].to_list()[0][0]["kind"] == "boost"
-    assert found.filter(found["item_id"] != "i3")["reasons"].list.len().sum() == 0
-
-
 def test_an_item_that_is_promoted_always_says_so(model: Any) -> None:
     data = example_dataset().at(np.arange(20))
     found = model.recommend_all(data, k=10, reasons=True, boost=TINY)
@@ -90,13 +78,3 @@ def test_an_item_that_is_promoted_always_says_so(model: Any) -> None:
     for entry in model.recommend(["i2", "i4"], k=20, boost=TINY):
         boosts = [r for r in entry.reasons if isinstance(r, BoostReason)]
         assert sum(r.contribution for r in boosts) == pytest.approx(entry.boost)
-
-
-def test_a_viewed_item_with_a_blank_title_is_named_by_its_id() -> None:
-    data = example_dataset()
-    data = replace(data, table=data.table.with_columns(title=pl.lit("  ")))
-    model = Teaser(**PENALTIES, remainder=Remainder(neighbours=10)).fit(data)
-    found = model.recommend_all(data, k=5, reasons=True)
-    told = [r for reasons in found["reasons"].to_list() for r in reasons if r["kind"] == "viewed"]
-    assert told
-    assert all(r["value"] == r["item_id"] for r in told)

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from teaser import Tag, Teaser
 from teaser.errors import ParameterError, UnknownNameError
 from teaser.model.baselines.ease import EASE
-from teaser.model.filters import (
-    Selection,
-    check_boost,
-    parse_boosts,
-)
+from teaser.model.filters import Selection, check_boost
 from teaser.steer.variety import varied
 from teaser.testing import example_dataset
 
@@ -23,19 +19,6 @@ BOOSTS = st.dictionaries(
     st.floats(-5, 5),
     max_size=4,
 )
-
-
-def test_all_filters_must_hold(model: Teaser) -> None:
-    allowed = np.arange(40) < 20
-    placed = Selection(
-        items=[f"i{i}" for i in range(10, 30)],
-        exclude=["i12", "i13"],
-        where={"type": "concert"},
-        allowed=allowed,
-    ).place(model.item_table_, model.tag_table_)
-    assert placed.allowed is not None
-    assert np.flatnonzero(placed.allowed).tolist() == [10, 14, 16, 18]
-    assert placed.boosts is None
 
 
 def test_boosts_add_up_by_item(model: Teaser) -> None:
@@ -134,12 +117,3 @@ def test_a_misspelt_option_is_refused_with_the_closest(model: Teaser) -> None:
         ease.recommend([], **wrong)
     with pytest.raises(ParameterError, match="Closest: exclude"):
         varied(model, [], variety=0.5, **wrong)
-
-
-def test_boosts_are_written_as_name_and_number() -> None:
-    assert parse_boosts(["a:1", "b=c:d:-.5", "a:2; e : +3e1"]) == {"a": 3, "b=c:d": -0.5, "e": 30}
-    assert parse_boosts([]) == {}
-    assert parse_boosts(["a:-inf"]) == {"a": float("-inf")}  # refused where it is placed
-    for wrong in ("", "a", "a:", ":1", "a:much", "a:1;b", "a:1e"):
-        with pytest.raises(ParameterError, match="ID_OR_TAG:number"):
-            parse_boosts([wrong])

@@ -11,20 +11,19 @@ from teaser.app.api.auth import check_reader
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.responses import Person
 from teaser.app.catalogue import PersonalModel
-from teaser.app.http import (
-    catalogue_of,
-    limit_imports,
-    services_of,
-    store_of,
-    uses_store,
-)
+from teaser.app.http import StoreRoute, catalogue_of, limit_imports, services_of, store_of
 from teaser.app.state import Event, State, ending, parts_of
 from teaser.app.store import Decided
 from teaser.app.wishes import event_of
 from teaser.errors import ParameterError, UnknownNameError
 from teaser.words.wishes import Wish
 
-router = APIRouter(prefix="/people", tags=["people"], dependencies=[Depends(check_reader)])
+router = APIRouter(
+    prefix="/people",
+    tags=["people"],
+    dependencies=[Depends(check_reader)],
+    route_class=StoreRoute,
+)
 
 PersonId = Annotated[
     str, Path(pattern="^[A-Za-z0-9_-]{43}$", description="As `POST /people` gave it; keep it safe.")
@@ -36,7 +35,6 @@ _WHOLE_PROFILE = requests.NewShare()
 
 
 @router.post("", status_code=201)
-@uses_store
 def create_person(request: Request) -> Person:
     """Add a person without history; with the id, the state can be read and changed."""
     person_id, _ = store_of(request).create_person()
@@ -44,14 +42,12 @@ def create_person(request: Request) -> Person:
 
 
 @router.get("/{person_id}")
-@uses_store
 def show_person(request: Request, person_id: PersonId) -> Person:
     """Return what a person viewed, pressed and hid, as it is now."""
     return Person.from_state(person_id, store_of(request).state(person_id), catalogue_of(request))
 
 
 @router.delete("/{person_id}", status_code=204)
-@uses_store
 def delete_person(request: Request, person_id: PersonId) -> None:
     """Remove a person and all that is stored for them."""
     store_of(request).delete_person(person_id)
@@ -61,7 +57,6 @@ def delete_person(request: Request, person_id: PersonId) -> None:
 
 
 @router.get("/{person_id}/recommendations")
-@uses_store
 def recommend_to_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonListOptions, Query()]
 ) -> responses.Recommendations:
@@ -73,7 +68,6 @@ def recommend_to_person(
 
 
 @router.get("/{person_id}/profile")
-@uses_store
 def profile_of_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonProfileOptions, Query()]
 ) -> responses.Profile:
@@ -82,7 +76,6 @@ def profile_of_person(
 
 
 @router.get("/{person_id}/explanation")
-@uses_store
 def explain_to_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonExplainOptions, Query()]
 ) -> responses.Explanation:
@@ -92,7 +85,6 @@ def explain_to_person(
 
 
 @router.get("/{person_id}/comparison")
-@uses_store
 def compare_for_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonCompareOptions, Query()]
 ) -> responses.Difference:
@@ -104,7 +96,6 @@ def compare_for_person(
 
 
 @router.get("/{person_id}/tag-examples")
-@uses_store
 def tag_examples_for_person(
     request: Request,
     person_id: PersonId,
@@ -116,7 +107,6 @@ def tag_examples_for_person(
 
 
 @router.get("/{person_id}/origins")
-@uses_store
 def origins_of_person(
     request: Request, person_id: PersonId, asked: Annotated[requests.PersonOriginsOptions, Query()]
 ) -> responses.Origins:
@@ -138,7 +128,6 @@ def _given(request: Request, person_id: str, asked: requests.PersonOptions) -> M
 
 
 @router.post("/{person_id}/views")
-@uses_store
 def add_view(request: Request, person_id: PersonId, asked: requests.NewView) -> Person:
     """Add an item to the history; an item that is in it already becomes the latest.
 
@@ -148,7 +137,6 @@ def add_view(request: Request, person_id: PersonId, asked: requests.NewView) -> 
 
 
 @router.delete("/{person_id}/views")
-@uses_store
 def remove_view(
     request: Request, person_id: PersonId, asked: Annotated[requests.ItemOptions, Query()]
 ) -> Person:
@@ -157,7 +145,6 @@ def remove_view(
 
 
 @router.post("/{person_id}/presses")
-@uses_store
 def press(request: Request, person_id: PersonId, asked: requests.NewPress) -> Person:
     """Press + or - on a tag; the net presses on one stay within -5 and 5.
 
@@ -169,7 +156,6 @@ def press(request: Request, person_id: PersonId, asked: requests.NewPress) -> Pe
 
 
 @router.post("/{person_id}/hidden")
-@uses_store
 def hide(request: Request, person_id: PersonId, asked: requests.NewHidden) -> Person:
     """Never show an item, or items with a tag, in any list; it can last for a while."""
     ends = ending(asked.lasts, services_of(request).settings.zone)
@@ -177,7 +163,6 @@ def hide(request: Request, person_id: PersonId, asked: requests.NewHidden) -> Pe
 
 
 @router.delete("/{person_id}/hidden")
-@uses_store
 def unhide(
     request: Request, person_id: PersonId, asked: Annotated[requests.HiddenOptions, Query()]
 ) -> Person:
@@ -192,28 +177,24 @@ def _item_or_tag(asked: requests.NewHidden | requests.HiddenOptions) -> dict[str
 
 
 @router.put("/{person_id}/variety")
-@uses_store
 def vary(request: Request, person_id: PersonId, asked: requests.Variety) -> Person:
     """Set how much the person's lists are varied."""
     return _act(request, person_id, "vary", variety=asked.variety)
 
 
 @router.put("/{person_id}/balance")
-@uses_store
 def balance(request: Request, person_id: PersonId, asked: requests.NewBalance) -> Person:
     """Set how much tags count for the person, and how much viewed items beside them."""
     return _act(request, person_id, "balance", balance=asked.balance)
 
 
 @router.put("/{person_id}/about")
-@uses_store
 def set_about(request: Request, person_id: PersonId, asked: requests.About) -> Person:
     """Set the facts about the person, where the model has user features."""
     return _act(request, person_id, "about", about=asked.about)
 
 
 @router.put("/{person_id}/filters")
-@uses_store
 def set_filters(request: Request, person_id: PersonId, asked: requests.NewFilters) -> Person:
     """Set the conditions on the current list; an empty request removes them."""
     given = asked.model_dump(exclude_defaults=True)
@@ -221,14 +202,12 @@ def set_filters(request: Request, person_id: PersonId, asked: requests.NewFilter
 
 
 @router.put("/{person_id}/profiling")
-@uses_store
 def set_profiling(request: Request, person_id: PersonId, asked: requests.Profiling) -> Person:
     """Set whether the lists follow the person's profile; filters and hidden items hold anyway."""
     return _act(request, person_id, "profiling", **asked.model_dump(exclude_none=True))
 
 
 @router.post("/{person_id}/wishes")
-@uses_store
 def apply_wishes(request: Request, person_id: PersonId, asked: requests.Wishes) -> Person:
     """Apply wishes to the current list, all of them or none; one undo takes them back."""
     catalogue = catalogue_of(request)
@@ -244,21 +223,18 @@ def apply_wishes(request: Request, person_id: PersonId, asked: requests.Wishes) 
 
 
 @router.post("/{person_id}/undo")
-@uses_store
 def undo(request: Request, person_id: PersonId) -> Person:
     """Undo the last action, whatever it was."""
     return _act(request, person_id, "undo")
 
 
 @router.post("/{person_id}/redo")
-@uses_store
 def redo(request: Request, person_id: PersonId) -> Person:
     """Redo the action that was undone last."""
     return _act(request, person_id, "redo")
 
 
 @router.post("/{person_id}/reset")
-@uses_store
 def reset(request: Request, person_id: PersonId) -> Person:
     """Begin again with nothing viewed, pressed or hidden; undo brings it back."""
     return _act(request, person_id, "reset")
@@ -283,14 +259,12 @@ def _note(done: Decided, asked: Event) -> str | None:
 
 
 @router.get("/{person_id}/feeds")
-@uses_store
 def list_feeds(request: Request, person_id: PersonId) -> responses.Feeds:
     """Return the lists of a person, each with its presses, filters, balance and variety."""
     return responses.Feeds.from_state(store_of(request).state(person_id), catalogue_of(request))
 
 
 @router.post("/{person_id}/feeds")
-@uses_store
 def make_feed(request: Request, person_id: PersonId, asked: requests.NewFeed) -> Person:
     """Make a list and switch to it; history, facts and what is hidden hold for all lists."""
     copied: dict[str, Any] = {} if asked.start is None else {"copy": asked.start.stored()}
@@ -298,14 +272,12 @@ def make_feed(request: Request, person_id: PersonId, asked: requests.NewFeed) ->
 
 
 @router.patch("/{person_id}/feeds")
-@uses_store
 def rename_feed(request: Request, person_id: PersonId, asked: requests.NewFeedName) -> Person:
     """Give a list another name."""
     return _act(request, person_id, "rename_feed", feed=asked.feed, name=asked.name)
 
 
 @router.delete("/{person_id}/feeds")
-@uses_store
 def drop_feed(
     request: Request, person_id: PersonId, asked: Annotated[requests.FeedOptions, Query()]
 ) -> Person:
@@ -314,14 +286,12 @@ def drop_feed(
 
 
 @router.put("/{person_id}/feed")
-@uses_store
 def switch_feed(request: Request, person_id: PersonId, asked: requests.FeedChoice) -> Person:
     """Make a list the current one: presses, filters, balance and variety are then its own."""
     return _act(request, person_id, "switch_feed", feed=asked.feed)
 
 
 @router.post("/{person_id}/feeds/from-share")
-@uses_store
 def copy_shared_feed(request: Request, person_id: PersonId, asked: requests.SharedFeed) -> Person:
     """Make a list that begins as one that somebody shared, and switch to it."""
     # The link may be that of a visitor of the site: whoever has it may read it.
@@ -336,7 +306,6 @@ def copy_shared_feed(request: Request, person_id: PersonId, asked: requests.Shar
 
 
 @router.get("/{person_id}/export", response_model=responses.Export)
-@uses_store
 def export_person(request: Request, person_id: PersonId) -> Response:
     """Return all that is stored for a person: since when, links in use, every action; the state."""
     found = responses.export_of(store_of(request), person_id, catalogue_of(request))
@@ -344,7 +313,6 @@ def export_person(request: Request, person_id: PersonId) -> Response:
 
 
 @router.post("/{person_id}/import")
-@uses_store
 def import_person(
     request: Request, person_id: PersonId, asked: requests.GivenExport
 ) -> responses.Imported:
@@ -359,7 +327,6 @@ def import_person(
 
 
 @router.post("/{person_id}/shares", status_code=201)
-@uses_store
 def share(
     request: Request,
     person_id: PersonId,
@@ -375,7 +342,6 @@ def share(
 
 
 @router.get("/{person_id}/shares")
-@uses_store
 def list_shares(request: Request, person_id: PersonId) -> responses.Links:
     """Return the links of a person that are in use."""
     found = store_of(request).shares(person_id)
@@ -383,7 +349,6 @@ def list_shares(request: Request, person_id: PersonId) -> responses.Links:
 
 
 @router.delete("/{person_id}/shares/{share_id}", status_code=204)
-@uses_store
 def revoke_share(request: Request, person_id: PersonId, share_id: ShareId) -> None:
     """End a link: from now on it shows nothing."""
     store_of(request).revoke_share(person_id, share_id)

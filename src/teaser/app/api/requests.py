@@ -239,6 +239,7 @@ BoostTexts = Annotated[
     ),
 ]
 OtherId = Annotated[ItemId, Field(description="The item to compare it with.", examples=["e0007"])]
+WishTexts = list[Annotated[str, Field(min_length=1, max_length=MAX_NAME + 100)]]
 # In the query: in a path, an id such as '..' would be resolved.
 ItemText = Annotated[
     NAME,
@@ -305,10 +306,19 @@ class PersonBoostOptions(PersonOptions):
         return boosts
 
 
-class ListOptions(StrictSchema):
-    """Options of a list."""
+class Narrowing(StrictSchema):
+    """How long a list is, and what may be in it."""
 
     k: K = 20
+    exclude: Annotated[Ids, Field(description="None of these items.")] = []
+    where: Conditions = []
+    first_date: Annotated[date | None, Field(description="No item before this day.")] = None
+    last_date: Annotated[date | None, Field(description="No item after this day.")] = None
+
+
+class ListOptions(Narrowing):
+    """Options of a list."""
+
     exclude_history: Annotated[bool, Field(description="Leave out what was viewed.")] = True
     negative_reasons: Annotated[
         bool, Field(description="Include reasons with a negative share.")
@@ -316,8 +326,6 @@ class ListOptions(StrictSchema):
     items: Annotated[
         Ids | None, Field(description="Only these items; all of them when not given.")
     ] = None
-    exclude: Annotated[Ids, Field(description="None of these items.")] = []
-    where: Conditions = []
     unknown: Annotated[
         Literal["raise", "ignore"],
         Field(
@@ -325,8 +333,6 @@ class ListOptions(StrictSchema):
             "by one that is ignored in `items` or `where`."
         ),
     ] = "raise"
-    first_date: Annotated[date | None, Field(description="No item before this day.")] = None
-    last_date: Annotated[date | None, Field(description="No item after this day.")] = None
 
 
 class RecommendRequest(Taste, ListOptions):
@@ -580,7 +586,7 @@ class Wishes(StrictSchema):
     """Wishes in their text form, which are applied together; undo takes all of them back."""
 
     wishes: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=MAX_NAME + 100)]],
+        WishTexts,
         Field(
             min_length=1,
             max_length=MAX_WISHES,
@@ -697,7 +703,7 @@ class GivenFeed(TolerantSchema):
         return read_feed(
             {
                 "presses": {press.tag: press.steps for press in lasting},
-                "passing": [[str(e.name), e.steps, time_text(e.until)] for e in ends],
+                "temporary": [[str(e.name), e.steps, time_text(e.until)] for e in ends],
                 "filters": self.filters.model_dump(exclude_defaults=True),
                 "variety": self.variety,
                 "balance": self.balance,

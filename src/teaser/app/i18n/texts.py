@@ -82,6 +82,8 @@ class Texts:
 
     def full_tag(self, tag: Tag) -> str:
         """Return the value of a tag where its feature is not shown: a number is shown with it."""
+        if tag.is_titles:
+            return self("items like {titles}", titles=tag.value)
         return self.with_feature(tag.feature, tag) if tag.is_bare else self.tag(tag)
 
     def with_feature(self, feature: str, tag: Tag) -> str:

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import FastAPI
+from starlette.routing import Route
 
-from teaser.app.api.auth import check_key
-from teaser.app.http import MCP, Message, Receive, Scope, Send, Services
+from teaser.app.http import MCP, Receive, Scope, Send, Services
 from teaser.app.settings import Settings
 
 if TYPE_CHECKING:
@@ -36,15 +36,7 @@ def add_assistants(app: FastAPI, services: Services, *, title: str) -> None:
     people = People(services.store, services.threads)
     source = Source(lambda: services.holder.current, services.settings, people)
     endpoint = _Endpoint(build_server(source, title=title), services.settings.max_body)
-    router = APIRouter(dependencies=[Depends(check_key)])
-
-    @router.post(MCP)
-    async def answer_assistant(request: Request) -> Response:
-        """Answer one message of an assistant."""
-        # The SDK would log a client that leaves within its body as an error of its own.
-        return _Passed(endpoint, await request.body())
-
-    app.include_router(router, include_in_schema=False)
+    app.router.routes.append(Route(MCP, endpoint, methods=["POST"]))
     app.state.assistants = endpoint
 
 
@@ -77,7 +69,7 @@ class _Endpoint:
             self.server,
             json_response=True,
             stateless=True,
-            # The host is checked by `Guard` and the origin by `check_key`, as for the API.
+            # `Guard` checks the host, the key and the origin, and reads the body, as for the API.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
             max_request_body_size=self.max_body,
         )
@@ -91,21 +83,3 @@ class _Endpoint:
         if self._manager is None:
             raise RuntimeError("assistants are answered while the application runs")
         await self._manager.handle_request(scope, receive, send)
-
-
-class _Passed(Response):
-    """A response that the transport sends, to a request whose body was read."""
-
-    def __init__(self, endpoint: _Endpoint, read: bytes) -> None:
-        super().__init__()
-        self._endpoint = endpoint
-        self._read = read
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the transport read the body again and answer it."""
-        first = iter([{"type": "http.request", "body": self._read, "more_body": False}])
-
-        async def receive_again() -> Message:
-            return next(first, None) or await receive()
-
-        await self._endpoint(scope, receive_again, send)

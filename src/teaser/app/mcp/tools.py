@@ -6,7 +6,6 @@ A tool is a function. Its docstring is what an assistant reads; its annotations 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cached_property, partial
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_type_hints
 
@@ -17,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from teaser.app.actions import LIMIT, act, decide
 from teaser.app.api import requests, responses, validation
 from teaser.app.api.model_input import ModelInput
-from teaser.app.api.requests import Conditions, Ids, ItemChoice, K, NewPress, NewView, StrictSchema
+from teaser.app.api.requests import Conditions, ItemChoice, K, NewPress, NewView, StrictSchema
 from teaser.app.api.responses import Person
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.database import StoreThreads
@@ -47,6 +46,8 @@ ME = "me"
 NO_PROFILE = "It is stored, but the lists of this person are without profile: it changes none now."
 _FAILED = "Something went wrong on our side."
 _SENTENCES = "The result in plain English."
+# The most parts of a difference that sentences name; the result has all.
+_MOST_PARTS = 8
 
 
 # What tools use
@@ -338,20 +339,16 @@ class SearchArguments(StrictSchema):
     language: Language = "en"
 
 
-class RecommendArguments(Whose):
+class RecommendArguments(Whose, requests.Narrowing):
     """A list for a person, or for a history and presses."""
 
     k: K = 10
-    where: Conditions = Field(default_factory=list)
-    first_date: Annotated[date | None, Field(description="No item before this day.")] = None
-    last_date: Annotated[date | None, Field(description="No item after this day.")] = None
-    exclude: Annotated[Ids, Field(description="None of these items.")] = Field(default_factory=list)
     variety: Annotated[
         requests.Share | None,
         Field(description="0 is the plain ranking, 1 the most variety; by default the person's."),
     ] = None
     wishes: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=requests.MAX_NAME + 100)]],
+        requests.WishTexts,
         Field(
             max_length=requests.MAX_TAGS,
             description="Wishes for this list alone, as say returns them; nothing is stored.",
@@ -454,14 +451,14 @@ def search(source: Source, asked: SearchArguments) -> Answer[responses.Found]:
     catalogue = source.catalogue()
     matches = find_names(catalogue, asked.words, texts_in(asked.language))
     found = responses.Found.from_matches(matches, catalogue, asked.k)
-    return Answer(found, sentences.search_lines(found))
+    return Answer(found, sentences.lines("search", found=found))
 
 
 @tool("Show an item")
 def item(source: Source, asked: ItemChoice) -> Answer[responses.Card]:
     """Show what the data say of an item: title, description, date, link, tags."""
     card = responses.Card.model_validate(source.catalogue().card(asked.item_id))
-    return Answer(card, sentences.card_lines(card))
+    return Answer(card, sentences.lines("card", card=card))
 
 
 @tool("Recommend")
@@ -472,16 +469,13 @@ def recommend(source: Source, asked: RecommendArguments) -> Answer[responses.Rec
     list follows general appeal.
     """
     given = _with_wishes(source, asked) if asked.wishes else source.model_input(asked)
-    options = requests.ListOptions(
-        k=asked.k,
-        where=asked.where,
-        first_date=asked.first_date,
-        last_date=asked.last_date,
-        exclude=asked.exclude,
-    )
+    named = set(requests.Narrowing.model_fields)
+    options = requests.ListOptions(**asked.model_dump(include=named))
     own = given.personal.state.variety if given.personal is not None else 0.0
     found = given.recommend(options, own if asked.variety is None else asked.variety)
-    return Answer(responses.Recommendations.from_library(found), sentences.list_lines(found))
+    return Answer(
+        responses.Recommendations.from_library(found), sentences.lines("list", entries=found)
+    )
 
 
 def _with_wishes(source: Source, asked: RecommendArguments) -> ModelInput:
@@ -502,14 +496,16 @@ def profile(source: Source, asked: ProfileArguments) -> Answer[responses.Profile
     """
     learned = source.model_input(asked).profile()
     found = responses.Profile.from_library(learned, asked)
-    return Answer(found, sentences.profile_lines(found, map(say_statement, statements(learned))))
+    said = map(say_statement, statements(learned))
+    return Answer(found, sentences.lines("profile", found=found, said=said))
 
 
 @tool("Explain a score")
 def explain(source: Source, asked: ItemArguments) -> Answer[responses.Explanation]:
     """Show why an item is where it is: all parts of its score, which sum to it."""
     found = source.model_input(asked).explain(asked.item_id)
-    return Answer(responses.Explanation.model_validate(found), sentences.explanation_lines(found))
+    said = sentences.lines("explanation", found=found)
+    return Answer(responses.Explanation.model_validate(found), said)
 
 
 @tool("Compare two items")
@@ -519,7 +515,10 @@ def compare(source: Source, asked: CompareArguments) -> Answer[responses.Differe
     Each part adds something to the difference of their scores; all parts sum to it.
     """
     found = source.model_input(asked).compare(asked.item_id, asked.other_id)
-    return Answer(responses.Difference.from_library(found), sentences.difference_lines(found))
+    labelled = zip(found.parts, found.labels(), strict=True)
+    parts = [(part, label) for part, label in labelled if part.difference][:_MOST_PARTS]
+    said = sentences.lines("difference", found=found, parts=parts)
+    return Answer(responses.Difference.from_library(found), said)
 
 
 @tool("Like this, but")
@@ -531,7 +530,8 @@ def like(source: Source, asked: LikeArguments) -> Answer[responses.Variation]:
     options = requests.VariationRequest(item_id=asked.item_id, where=asked.where, k=asked.k)
     changes = {change.old: change.new for change in asked.changes}
     found = source.model_input(asked).vary(options, changes)
-    return Answer(responses.Variation.from_library(found), sentences.variation_lines(found))
+    said = sentences.lines("variation", found=found)
+    return Answer(responses.Variation.from_library(found), said)
 
 
 @tool("Presses that bring an item up")
@@ -540,7 +540,7 @@ def lift(source: Source, asked: LiftArguments) -> Answer[responses.LiftAnswer]:
     given = source.model_input(asked)
     found = given.lift(asked.item_id, asked.k)
     shown = _name(given.catalogue, asked.item_id)
-    return Answer(found, sentences.lift_lines(shown, asked.k, found))
+    return Answer(found, sentences.lines("lift", item=shown, k=asked.k, found=found))
 
 
 @tool("Similar items")
@@ -549,7 +549,8 @@ def similar(source: Source, asked: requests.SimilarRequest) -> Answer[responses.
     catalogue = source.catalogue()
     found = list(similar_items(catalogue.model, asked.item_id, k=asked.k))
     result = responses.SimilarItems.model_validate({"similar": found})
-    return Answer(result, sentences.similar_lines(_name(catalogue, asked.item_id), found))
+    shown = _name(catalogue, asked.item_id)
+    return Answer(result, sentences.lines("similar", item=shown, found=found))
 
 
 def _name(catalogue: Catalogue, item_id: ItemId) -> str:
@@ -592,7 +593,7 @@ def press(source: Source, asked: PressArguments) -> Answer[Pressed]:
         stored=asked.person_id is not None and decided is not None,
         note=f"{tag}: {LIMIT}" if decided is None else note,
     )
-    return Answer(found, sentences.press_lines(found))
+    return Answer(found, sentences.lines("press", found=found))
 
 
 def _affinity(tag: Tag, state: State, catalogue: Catalogue) -> float:
@@ -608,7 +609,7 @@ def view(source: Source, asked: ViewArguments) -> Answer[Person]:
     done = act(*source.find(asked.person_id), event, catalogue)
     found = Person.from_state(asked.person_id, done.after, catalogue)
     return Answer(
-        found, [f"Stored: {sentences.event_text(event)}.", *sentences.person_lines(found)]
+        found, [f"Stored: {sentences.event_text(event)}.", *sentences.lines("person", person=found)]
     )
 
 
@@ -619,7 +620,7 @@ def undo(source: Source, asked: OnePerson) -> Answer[Undone]:
     done = act(*source.find(asked.person_id), Event("undo"), catalogue)
     undone = sentences.event_text(done.before.undoable or Event("nothing"))
     found = Person.from_state(asked.person_id, done.after, catalogue)
-    said = [f"Taken back: {undone}.", *sentences.person_lines(found)]
+    said = [f"Taken back: {undone}.", *sentences.lines("person", person=found)]
     return Answer(Undone(undone=undone, person=found), said)
 
 
@@ -628,7 +629,7 @@ def person(source: Source, asked: OnePerson) -> Answer[Person]:
     """Show what is stored for a person: views, presses, hidden items."""
     store, person_id = source.find(asked.person_id)
     found = Person.from_state(asked.person_id, store.state(person_id), source.catalogue())
-    return Answer(found, sentences.person_lines(found))
+    return Answer(found, sentences.lines("person", person=found))
 
 
 @tool("New person", changes=True, needs_people=True)
@@ -654,7 +655,8 @@ def say(source: Source, asked: SayArguments) -> Answer[responses.WordsAnswer]:
     catalogue = source.catalogue()
     reading = read_words(catalogue, asked.text, asked.language, source.settings)
     found = responses.WordsAnswer.from_reading(reading)
-    return Answer(found, sentences.reading_lines(found, _labels(reading.wishes, catalogue)))
+    labels = _labels(reading.wishes, catalogue)
+    return Answer(found, sentences.lines("reading", found=found, labels=labels))
 
 
 @tool("Apply wishes", changes=True, needs_people=True)
@@ -677,9 +679,9 @@ def apply(source: Source, asked: ApplyArguments) -> Answer[Person]:
     note = None if done.event else f"Nothing was stored: {LIMIT}"
     found = Person.from_state(asked.person_id, done.after, catalogue, note=note)
     if note:
-        return Answer(found, sentences.person_lines(found))
+        return Answer(found, sentences.lines("person", person=found))
     applied = f"Applied: {'; '.join(_labels(wishes, catalogue))}. One undo takes all of it back."
-    return Answer(found, [applied, *sentences.person_lines(found)])
+    return Answer(found, [applied, *sentences.lines("person", person=found)])
 
 
 def _labels(wishes: Iterable[Wish], catalogue: Catalogue) -> list[str]:

@@ -264,18 +264,12 @@ def describe_certainty(personal: PersonalModel, texts: Texts, *, is_own: bool = 
         return texts("I know nothing about you yet, so I show what many people like.")
     if personal.is_new:
         return texts("Nothing is known of this person yet; the list is what many people like.")
-    certainty = personal.profile.certainty
-    if certainty < 0.35:
-        sure = texts("Not sure at all")
-    elif certainty < 0.5:
-        sure = texts("A first guess")
-    elif certainty < 0.7:
-        sure = texts("Getting an idea")
-    else:
-        sure = texts("Fairly sure")
-    seen = texts.count("{n} item seen", "{n} items seen", len(personal.history))
     n_presses = sum(map(abs, personal.presses.values()))
     pressed = texts.count("{n} press", "{n} presses", n_presses)
+    if not personal.history and not personal.about:
+        return texts("By presses alone: {pressed}.", pressed=pressed)
+    sure = texts("{percent} sure", percent=texts.percent(personal.profile.certainty))
+    seen = texts.count("{n} item seen", "{n} items seen", len(personal.history))
     if not personal.about or not is_own:
         return texts("{sure}: {seen}, {pressed}.", sure=sure, seen=seen, pressed=pressed)
     known = texts.count("{n} fact about you", "{n} facts about you", len(personal.about))
@@ -291,12 +285,14 @@ def _rows(places: list[int], personal: PersonalModel, texts: Texts) -> list[TagR
         personal.profile,
     )
     affinities, leanings = profile.values[places].tolist(), profile.leaning_values[places].tolist()
+    # The less certain the profile, the shorter its bars.
     longest = float(np.abs(profile.leaning_values).max(initial=0.0)) or 1.0
+    sure = profile.certainty if personal.history or personal.about else 1.0
     ends, hidden = _marked(personal)
     rows = []
     for j, affinity, leaning in zip(places, affinities, leanings, strict=True):
         has_leaning = tags[j] not in (GENERAL, POPULARITY)
-        length = abs(leaning) / longest if has_leaning else min(1.0, abs(affinity))
+        length = sure * abs(leaning) / longest if has_leaning else min(1.0, abs(affinity))
         rows.append(
             TagRow(
                 tags[j],

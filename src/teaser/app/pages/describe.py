@@ -7,10 +7,12 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Any, Self
 
+import numpy as np
 from babel.dates import format_date
 from markupsafe import Markup, escape
+from numpy.typing import NDArray
 
-from teaser.app.catalogue import Catalogue
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.pages.cards import tag_label
 from teaser.app.state import (
@@ -26,7 +28,7 @@ from teaser.app.state import (
 )
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
-from teaser.profile import GENERAL, Steering
+from teaser.profile import GENERAL, MAX_PRESSES, Steering
 from teaser.words.wishes import BARE, SLIGHT, Period, Wish
 
 _WEEK = timedelta(days=7)
@@ -477,6 +479,47 @@ def describe_effect(change: ListChange, texts: Texts) -> str:
     if change.left:
         parts.append(texts.count("{n} left it", "{n} left it", change.left))
     return ", ".join(parts) + "." if parts else texts("the list stays as it was.")
+
+
+def describe_no_effect(
+    personal: PersonalModel,
+    earlier: PersonalModel,
+    ranked: NDArray[np.int64],
+    allowed: NDArray[np.bool_] | None,
+    texts: Texts,
+) -> str:
+    """Describe why a press left the list as it was, and how many more would change it.
+
+    Parameters
+    ----------
+    personal, earlier
+        The person after and before the press.
+    ranked
+        The positions of the list.
+    """
+    catalogue, now, before = personal.catalogue, personal.presses, earlier.presses
+    pressed = [tag for tag in {**before, **now} if now.get(tag, 0) != before.get(tag, 0)]
+    if len(pressed) != 1:
+        return texts("the list stays as it was.")
+    tag, presses = pressed[0], {str(each): steps for each, steps in now.items()}
+    net = now.get(tag, 0)
+    sign = 1 if net > before.get(tag, 0) else -1
+    for n in range(1, MAX_PRESSES - sign * net + 1):
+        moved = replace(personal.state, presses={**presses, str(tag): net + sign * n})
+        found = PersonalModel(catalogue, moved).rank(k=len(ranked), allowed=allowed)
+        if not np.array_equal(found, ranked):
+            return texts.count(
+                "the list stays as it was; {n} more press would change it.",
+                "the list stays as it was; {n} more presses would change it.",
+                n,
+            )
+    carriers = catalogue.model.tag_table_.carriers.items[[catalogue.tag_index[tag]]].indices
+    if sign < 0 and not np.isin(ranked, carriers).any():
+        return texts("the list stays as it was: nothing on this page has this tag.")
+    may_enter = np.setdiff1d(carriers[personal.shown(allowed)[carriers]], ranked)
+    if sign > 0 and not len(may_enter):
+        return texts("the list stays as it was: nothing else that may be shown has this tag.")
+    return texts("the list stays as it was: presses on this tag alone cannot change it.")
 
 
 def _net_steps(event: Event, catalogue: Catalogue) -> dict[Tag, int]:

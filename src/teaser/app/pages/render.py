@@ -38,6 +38,7 @@ from teaser.app.pages.describe import (
     compare_lists,
     describe_action,
     describe_effect,
+    describe_no_effect,
 )
 from teaser.app.state import Event, State
 from teaser.data.tags import Tag
@@ -274,6 +275,9 @@ class PageContext:
             return ActionSummary(action, self.texts(LIMIT), change, is_stored)
         if self.event.kind == "press" and self.personal.profile.tags_weight == 0:
             return ActionSummary(action, self.texts(TAGS_OFF), change)
+        if self.event.kind == "press" and old == new:
+            nothing = describe_no_effect(self.personal, earlier, ranked, allowed, self.texts)
+            return ActionSummary(action, nothing, change)
         return ActionSummary(action, describe_effect(change, self.texts), change)
 
     def render(self, request: Request, template: str, **values: Any) -> Response:

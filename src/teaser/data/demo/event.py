@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache, lru_cache
@@ -151,41 +152,29 @@ class Occasion:
         return PRICE_BANDS[sum(limits)]
 
 
-@dataclass(frozen=True)
-class Condition:
-    """What an occasion must be like; an empty field allows everything."""
+def meets(occasion: Occasion, condition: Mapping[str, Any]) -> bool:
+    """Return whether an occasion meets all of a condition of ``labels.toml``."""
+    offer, kind = occasion.offer, occasion.kind
+    facts = {
+        "types": offer.type,
+        "themes": offer.theme,
+        "kinds": kind.name,
+        "audiences": occasion.audience,
+        "months": occasion.start.month,
+        "hours": int(occasion.hour.split(":")[0]) if occasion.hour else None,
+    }
+    numbers = {"min_price": occasion.price, "min_population": occasion.town.population}
 
-    types: tuple[str, ...] = ()
-    except_types: tuple[str, ...] = ()
-    themes: tuple[str, ...] = ()
-    except_themes: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    except_kinds: tuple[str, ...] = ()
-    audiences: tuple[str, ...] = ()
-    months: tuple[int, ...] = ()
-    hours: tuple[int, ...] = ()
-    min_price: float = 0.0
-    min_population: float = 0.0
-    open_air: bool | None = None
+    def holds(name: str, wanted: Any) -> bool:
+        if name == "open_air":
+            return bool(kind.open_air == wanted)
+        if name in numbers:
+            return bool(numbers[name] >= wanted)
+        if name.startswith("except_"):
+            return facts[name.removeprefix("except_")] not in wanted
+        return facts[name] in wanted
 
-    def holds(self, occasion: Occasion) -> bool:
-        """Whether the occasion meets all of it."""
-        offer, kind = occasion.offer, occasion.kind
-        hour = int(occasion.hour.split(":")[0]) if occasion.hour else None
-        return (
-            (not self.types or offer.type in self.types)
-            and offer.type not in self.except_types
-            and (not self.themes or offer.theme in self.themes)
-            and offer.theme not in self.except_themes
-            and (not self.kinds or kind.name in self.kinds)
-            and kind.name not in self.except_kinds
-            and (not self.audiences or occasion.audience in self.audiences)
-            and (not self.months or occasion.start.month in self.months)
-            and (not self.hours or hour in self.hours)
-            and occasion.price >= self.min_price
-            and occasion.town.population >= self.min_population
-            and self.open_air in (None, kind.open_air)
-        )
+    return all(holds(name, wanted) for name, wanted in condition.items())
 
 
 @dataclass(frozen=True)
@@ -195,17 +184,13 @@ class Label:
     name: str
     chance: float
     clause: str
-    when: tuple[Condition, ...]
+    when: tuple[Mapping[str, Any], ...]
 
 
 @cache
 def labels() -> dict[str, Label]:
     """Return the labels of ``labels.toml`` by name."""
-    tables = read_table("labels")["labels"]
-    return {
-        table["name"]: Label(**{**table, "when": tuple(Condition(**c) for c in table["when"])})
-        for table in tables
-    }
+    return {table["name"]: Label(**table) for table in read_table("labels")["labels"]}
 
 
 @dataclass(frozen=True)
@@ -378,7 +363,7 @@ def draw_labels(occasion: Occasion, rng: np.random.Generator) -> tuple[str, ...]
     given = [
         label.name
         for label, draw in zip(labels().values(), draws, strict=True)
-        if draw < label.chance and any(condition.holds(occasion) for condition in label.when)
+        if draw < label.chance and any(meets(occasion, condition) for condition in label.when)
     ]
     return tuple(given[:_MOST])
 

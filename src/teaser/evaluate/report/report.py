@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from teaser.errors import MissingPackageError
-from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference
+from jinja2 import Environment
+from markupsafe import Markup
+
+from teaser.evaluate.metrics import METRIC_TITLES
 from teaser.evaluate.report.pictures import Picture, colour_rules, draw_dial, draw_pictures
 from teaser.evaluate.report.tables import (
     PAPER,
@@ -33,6 +35,7 @@ from teaser.evaluate.study.results import (
     write_text,
 )
 from teaser.profile import DEFAULT_STEERING
+from teaser.templates import environment
 
 # The titles of the tables; the first four stand before the pictures.
 TITLES = {
@@ -102,19 +105,6 @@ def render_tables(studies: Sequence[ReportedStudy]) -> str:
 
 def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Picture]]) -> str:
     """Return the page of several studies, with the pictures of each: one file without links."""
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise MissingPackageError("A report", "Jinja2", extra="evaluate") from error
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["cell"] = lambda text: Markup(_cell_html(text))  # noqa: S704, escaped there
     sections = [
         {
             "study": study,
@@ -133,7 +123,7 @@ def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Pi
         "variables": colour_rules(),
         "paper": PAPER if any(each.paper for each in studies) else "",
     }
-    return environment.get_template("report.html").render(values)
+    return _templates().get_template("report.html").render(values)
 
 
 def _cell_html(text: str | None) -> str:
@@ -183,124 +173,57 @@ def _held_out(split: SplitSummary) -> str:
 
 def headlines(study: ReportedStudy) -> list[str]:
     """Return the sentences for the top of a report."""
-    teaser, ease = study.results.first("Teaser"), study.results.first("EASE")
-    best = study.results.recommended
-    sentences = [
-        _compared(study, teaser, ease),
-        _compared(study, best, ease),
-        _most_accurate(study),
-        _parts(study, best or teaser),
-        _dial(study),
-        _feedback(study, teaser),
-        _feedback(study, best),
-    ]
+    found = [(v.mean, m) for m in study.models if (v := m.value(TARGET)) is not None]
+    text = (
+        _templates()
+        .get_template("headlines.txt")
+        .render(
+            results=study.results,
+            labels=study.labels,
+            dial=study.dial,
+            ranked=sorted(found, key=lambda pair: -pair[0]),
+            presses=lambda model: _presses(study, model),
+            target=TARGET,
+            title=_TITLE,
+        )
+    )
+    sentences = (" ".join(part.split()) for part in text.split("\n\n"))
     return [sentence for sentence in sentences if sentence]
 
 
-def _compared(study: ReportedStudy, model: ModelResult | None, other: ModelResult | None) -> str:
-    """Return which share of another model's accuracy a model reaches."""
-    if model is None or other is None:
-        return ""
-    ours, theirs = model.value(TARGET), other.value(TARGET)
-    if ours is None or theirs is None or theirs.mean <= 0:
-        return ""
-    gap = study.results.gap(other.name, model.name, TARGET)
-    return (
-        f"{study.labels[model.name]} reaches {100 * ours.mean / theirs.mean:.0f} % of "
-        f"{study.labels[other.name]}'s {_TITLE}: {format_value(ours.mean)} against "
-        f"{format_value(theirs.mean)} on {ours.n:,} users; {_verdict(gap)}."
-    )
-
-
-def _verdict(gap: PairedDifference | None) -> str:
-    if gap is None:
-        return "the difference was not examined"
-    mean, low, high = (format_signed(each, 3) for each in (gap.mean, gap.low, gap.high))
-    interval = f"{mean}, 95 % interval {low} to {high}"
-    if not gap.is_clear:
-        return f"the difference ({interval}) may be chance"
-    return f"the {'gain' if gap.mean > 0 else 'loss'} ({interval}) is more than chance"
-
-
-def _parts(study: ReportedStudy, model: ModelResult | None) -> str:
-    """Return where the scores of a model come from."""
-    if model is None or not model.shares:
-        return ""
-    names = {
-        "declared": "declared tags",
-        "discovered": "discovered tags",
-        "viewed": "viewed items",
-        "general": "general appeal",
-        "popularity": "popularity",
-    }
-    shares = [
-        f"{format_percent(model.shares.get(p, 0.0))} from {name}" for p, name in names.items()
-    ]
-    return (
-        f"The scores of {study.labels[model.name]}'s first 20 recommendations are "
-        f"{', '.join(shares[:-1])} and {shares[-1]}: {format_percent(model.tag_share)} from tags."
-    )
-
-
-def _dial(study: ReportedStudy) -> str:
-    """Return how much can come from tags at EASE's accuracy, and near the best."""
-    dial = study.dial
-    if dial is None or dial.ease is None:
-        return ""
-    near = f"{dial.near}, {format_percent(dial.recommended.tag_share)} of the scores come from tags"
-    if dial.at_ease is None:
-        return f"No setting with tags reaches EASE's accuracy on validation users; {near}."
-    return (
-        f"At EASE's accuracy or better on validation users, "
-        f"{format_percent(dial.at_ease.tag_share)} of the scores can come from tags; {near}."
-    )
-
-
-def _most_accurate(study: ReportedStudy) -> str:
-    """Return which model is the most accurate, and whether it clearly differs from the next."""
-    found = [(v.mean, m) for m in study.models if (v := m.value(TARGET)) is not None]
-    if len(found) < 2:
-        return ""
-    (value, first), (_, second) = sorted(found, key=lambda pair: -pair[0])[:2]
-    gap = study.results.gap(second.name, first.name, TARGET)
-    clear = "clearly before" if gap and gap.is_clear else "but not clearly before"
-    return (
-        f"The most accurate of {len(found)} models is {study.labels[first.name]} "
-        f"({format_value(value)}), {clear} {study.labels[second.name]}."
-    )
-
-
-def _feedback(study: ReportedStudy, model: ModelResult | None) -> str:
-    """Return what presses do to a model on the default scale, and on the paper's."""
+def _presses(study: ReportedStudy, model: ModelResult | None) -> str:
+    """Return what three presses of + change, on the default scale and on the paper's."""
     if model is None:
         return ""
 
     def change(n_tags: int, scale: str, among: str) -> str:
         scenario = Scenario(n_tags, PAPER_STRENGTH, scale, default_step(scale), among)
         found = study.results.simulation(model.name, scenario)
-        return _percent(found.improvement()) if found else ""
+        change = found.improvement() if found else None
+        if change is None:
+            return ""
+        interval = f"{format_signed(change.low)} to {format_signed(change.high)}"
+        doubt = "" if change.is_clear else ", which may be chance"
+        return f"{format_signed(change.mean)} % ({interval}{doubt})"
 
-    counts = {1: "one", 2: "two"}
     parts, paper = [], ""
     for among in AMONG:
         # Of a model without discovered tags, all tags are declared.
         kind = f"{among} " if among != "all" and model.discovered else ""
-        for n, count in counts.items():
+        for n, tags in ((1, f"one {kind}tag"), (2, f"two {kind}tags")):
             if text := change(n, DEFAULT_STEERING.scale, among):
-                parts.append(f"on {count} {kind}tag{'s' if n > 1 else ''} {text}")
+                parts.append(f"on {tags} {text}")
         paper = paper or change(1, "paper", among)
-    if not parts:
-        return ""
     beside = f"; on the paper's scale one tag {paper}" if paper else ""
-    return (
-        f"Three presses of + change {study.labels[model.name]}'s {_TITLE}: "
-        f"{', '.join(parts)}{beside}."
-    )
+    return f"{', '.join(parts)}{beside}" if parts else ""
 
 
-def _percent(change: PairedDifference | None) -> str:
-    if change is None:
-        return ""
-    interval = f"{format_signed(change.low)} to {format_signed(change.high)}"
-    doubt = "" if change.is_clear else ", which may be chance"
-    return f"{format_signed(change.mean)} % ({interval}{doubt})"
+def _templates() -> Environment:
+    templates = environment(Path(__file__).parent / "templates")
+    templates.filters |= {
+        "cell": lambda text: Markup(_cell_html(text)),  # noqa: S704, escaped there
+        "percent": format_percent,
+        "signed": format_signed,
+        "value": format_value,
+    }
+    return templates
