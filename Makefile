@@ -104,7 +104,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 $(VENV)/.dev: pyproject.toml constraints.txt
 	$(NEW_VENV)
 	$(NEW_PIP)
-	$(INSTALL) --no-compile --editable '.[serve,postgres,traces,evaluate,docs,dev]'
+	$(INSTALL) --no-compile --editable '.[serve,postgres,traces,evaluate,study,docs,dev]'
 	@touch $(VENV)/.run $@
 
 # LensKit needs torch. On Linux the index has it with CUDA's packages, of several GB; where pip

@@ -33,6 +33,7 @@ settings.load_profile("teaser")
 ROOT = Path(__file__).resolve().parents[1]
 # Folders and files that take long. They come first: at the end one worker would be busy alone.
 LONG = (
+    *("test_simulated.py", "test_kills.py"),
     *("website", "browser", "test_dask.py", "test_run.py", "test_docs.py", "test_mount.py"),
     *("test_package.py", "test_stdio.py", "test_store_faults.py", "test_deploy.py"),
     *("test_teaser.py", "test_composition.py", "test_notebooks.py", "test_libraries.py"),

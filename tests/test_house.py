@@ -16,7 +16,7 @@ ORDER = [
     "parameters", "frame",
     "data", "leaning", "profile", "explain", "transparency", "recommend", "model",
     "extensions", "baselines", "testing", "steer", "words",
-    "app", "evaluate", "bridges", "cli", "_command",
+    "app", "evaluate", "userstudy", "bridges", "cli", "_command",
 ]  # fmt: skip
 FREE = {"_version", "__init__", "__main__"}
 

@@ -27,12 +27,17 @@ def served(model: Teaser, folder: Path, **given: Any) -> Iterator[str]:
     database = f"sqlite:///{folder / 'p.db'}"
     given = {"rate": 0, "store_timeout": 30, **given}
     settings = Settings(model=folder / "model", database_url=database, **given)
+    with listening(create_app(settings)) as address:
+        yield address
+
+
+@contextmanager
+def listening(app: Any) -> Iterator[str]:
+    """Serve an application on loopback, and give its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         # Without the usual log_config, which would change the loggers of later tests.
-        config = uvicorn.Config(
-            create_app(settings), log_config=None, access_log=False, lifespan="on"
-        )
+        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

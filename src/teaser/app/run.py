@@ -38,6 +38,7 @@ def serve(
     *,
     workers: int = 1,
     ready: Callable[[str, int], object] = lambda host, port: None,
+    make_app: Callable[..., FastAPI] = create_app,
 ) -> None:
     """Serve until stopped by SIGTERM or Ctrl+C; the main thread calls it.
 
@@ -52,6 +53,8 @@ def serve(
         The number of processes that answer.
     ready
         Called with host and port once the server answers.
+    make_app
+        What makes the application of a worker, as `create_app` does; it can be pickled.
 
     Raises
     ------
@@ -77,7 +80,7 @@ def serve(
             "timeout_worker_healthcheck": _SILENT_SECONDS,
         }
         config = uvicorn.Config(
-            partial(_worker_app, settings, is_first=True),
+            partial(_worker_app, settings, make_app, is_first=True),
             factory=True,
             workers=workers,
             ws="none",
@@ -93,7 +96,7 @@ def serve(
         def look_after() -> None:
             if _wait_for_answer(sockets[0], supervisor.should_exit):
                 # From now on a worker that cannot load the model is tried again.
-                config.app = partial(_worker_app, settings, is_first=False)
+                config.app = partial(_worker_app, settings, make_app, is_first=False)
                 ready(settings.host, port)
             supervisor.should_exit.wait()
             time.sleep(settings.stop_timeout + _KILL_SECONDS)
@@ -148,11 +151,11 @@ def _check(settings: Settings) -> None:
         Traces().close()
 
 
-def _worker_app(settings: Settings, *, is_first: bool) -> FastAPI:
+def _worker_app(settings: Settings, make_app: Callable[..., FastAPI], *, is_first: bool) -> FastAPI:
     """Return the application of a worker, or end the worker: for good if none has served yet."""
     configure_logs(settings)
     try:
-        return create_app(settings, migrate=False)
+        return make_app(settings, migrate=False)
     except TeaserError as error:
         log.error("a worker cannot start: %s", error)
         if not is_first:

@@ -19,7 +19,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from teaser._version import __version__
 from teaser.app.api.router import complete_document
 from teaser.app.api.router import router as api_router
-from teaser.app.brand import brand_routes, read_brand
+from teaser.app.brand import Brand, brand_routes, read_brand
 from teaser.app.database import StoreThreads
 from teaser.app.errors import add_error_handlers, refusal_of
 from teaser.app.http import (
@@ -62,6 +62,21 @@ def create_app(
         Whether to bring the database up to date; `teaser serve` does it once for all workers.
     """
     check_words(settings)
+    services, brand = open_services(settings, holder, migrate=migrate), read_brand(settings)
+    app = new_app(services, brand)
+    app.include_router(api_router)
+    for pages in (home, item, search, say, mydata, about):
+        app.include_router(pages.router, include_in_schema=False)
+    complete_document(app, settings)
+    add_assistants(app, services, title=brand.name)
+    complete_app(app)
+    return app
+
+
+def open_services(
+    settings: Settings, holder: ModelHolder | None = None, *, migrate: bool = True
+) -> Services:
+    """Load the model unless it is given, and open the database; see `create_app`."""
     holder = holder or ModelHolder(settings)
     seconds = settings.store_timeout
     store = Store(settings.database, max_events=settings.max_events, timeout=seconds)
@@ -70,10 +85,12 @@ def create_app(
         store.switch_learning(settings.learn)
     with contextlib.suppress(StoreError):  # a worker may start while the database is away
         _ = store.signing_key  # pages that need no database then get their cookie without it
-    threads = StoreThreads(seconds)
     limits = RateLimits(RateLimit(settings.rate), RateLimit(settings.key_rate))
-    brand = read_brand(settings)
-    services = Services(settings, holder, store, threads, limits)
+    return Services(settings, holder, store, StoreThreads(seconds), limits)
+
+
+def new_app(services: Services, brand: Brand) -> FastAPI:
+    """Return an application without pages, which finds its services in its state."""
     app = FastAPI(
         title=brand.name,
         version=__version__,
@@ -84,23 +101,24 @@ def create_app(
         telemetry=_NO_TELEMETRY,
     )
     app.state.services, app.state.brand = services, brand
-    app.state.traces = Traces() if settings.traces else None
-    app.include_router(api_router)
-    for pages in (home, item, search, say, mydata, about):
-        app.include_router(pages.router, include_in_schema=False)
-    app.include_router(brand_routes(brand), include_in_schema=False)
-    complete_document(app, settings)
-    add_assistants(app, services, title=brand.name)
+    app.state.traces = Traces() if services.settings.traces else None
+    return app
+
+
+def complete_app(app: FastAPI) -> None:
+    """Add what every application has: files, monitoring, answers to errors, middleware."""
+    services: Services = app.state.services
+    settings = services.settings
+    app.include_router(brand_routes(app.state.brand), include_in_schema=False)
     static = Path(__file__).parent / "pages" / "static"
     app.mount("/static", StaticFiles(directory=static), name="static")
-    metrics = Metrics(holder)
+    metrics = Metrics(services.holder)
     _add_monitoring(app, services, metrics)
     add_error_handlers(app)
     app.add_middleware(GZipMiddleware, compresslevel=3)
     app.add_middleware(Guard, services=services, refusal=refusal_of(app))
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
     app.add_middleware(Observer, settings=settings, metrics=metrics, traces=app.state.traces)
-    return app
 
 
 @contextlib.asynccontextmanager

@@ -36,6 +36,7 @@ from sqlalchemy import (
     String,
     Table,
     TypeDecorator,
+    UniqueConstraint,
     and_,
     bindparam,
     delete,
@@ -125,6 +126,72 @@ setting = Table(
     metadata,
     Column("name", String(40), primary_key=True),
     Column("value", String(100), nullable=False),
+)
+# User studies, see teaser.userstudy; a participant has a person for each arm.
+study_frozen = Table(
+    "study_frozen",
+    metadata,
+    Column("study", String(40), primary_key=True),
+    Column("at", Time(), nullable=False),
+    Column("hashes", JSON, nullable=False),  # of the file and of each model
+)
+study_participant = Table(
+    "study_participant",
+    metadata,
+    Column("id", String(43), primary_key=True),
+    Column("study", String(40), nullable=False),
+    Column("mode", String(10), nullable=False),  # real, pilot or simulated
+    Column("place", Integer, nullable=False),
+    Column("token_id", String(43)),  # of the cookie
+    Column("recruit_hash", String(64)),  # of a recruiting service's id, keyed
+    Column("code_hash", String(64), nullable=False, unique=True),
+    Column("arm_order", Integer, nullable=False),
+    Column("language", String(2), nullable=False),
+    Column("consent", String(40), nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("version", Integer, nullable=False),  # the number of rows of its log
+    Column("created_at", Time(), nullable=False),
+    Column("active_at", Time(), nullable=False),
+    Column("finished_at", Time()),
+    Column("hashes", JSON, nullable=False),
+    Column("state", JSON, nullable=False),
+    UniqueConstraint("study", "mode", "token_id", name="one_token"),
+    UniqueConstraint("study", "mode", "recruit_hash", name="one_recruit"),
+    UniqueConstraint("study", "mode", "place", name="one_place"),
+)
+_of_participant = ("participant_id", String(43))
+study_session = Table(
+    "study_session",
+    metadata,
+    Column(
+        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("arm", String(40), nullable=False),
+    Column("person_id", String(43), nullable=False),
+)
+study_log = Table(
+    "study_log",
+    metadata,
+    Column(
+        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("at", Time(), nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("data", JSON, nullable=False),
+)
+study_answer = Table(
+    "study_answer",
+    metadata,
+    Column(
+        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("step", Integer, primary_key=True, autoincrement=False),
+    Column("question", String(40), primary_key=True),
+    Column("at", Time(), nullable=False),
+    Column("value", JSON, nullable=False),  # a number or a text
 )
 
 _undo, _redo = events.alias("undo"), events.alias("redo")
@@ -276,6 +343,11 @@ class Store:
             patient.empty_log()
         finally:
             patient.close()
+
+    @property
+    def database(self) -> Database:
+        """The transactions of the store, for tables beside those of persons."""
+        return self._database
 
     def ping(self) -> None:
         """Raise `StoreError` unless the database answers and has its tables."""

@@ -24,6 +24,7 @@ from teaser.cli import (
     refit,
     say,
     serve,
+    study,
 )
 from teaser.cli.output import err, out
 from teaser.console import VisibleFormatter
@@ -54,7 +55,8 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="A recommender that people can read and steer.",
 )
-for module in (prepare, fit, check, recommend, explain, say, demo, serve, mcp, refit, evaluate):
+_MODULES = (prepare, fit, check, recommend, explain, say, demo, serve, mcp, refit, evaluate, study)
+for module in _MODULES:
     app.add_typer(module.commands)
 
 

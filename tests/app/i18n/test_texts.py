@@ -26,7 +26,11 @@ _QUOTED = r"""(?:"([^"]+)"|'([^']+)')"""
 def used() -> set[str]:
     """Return every text that the templates and the modules of the site name."""
     found = set()
-    for path in [*APP.rglob("templates/*.html"), *APP.rglob("*.py")]:
+    folders = (APP, APP.parent / "userstudy")
+    paths = [
+        p for folder in folders for kind in ("templates/*.html", "*.py") for p in folder.rglob(kind)
+    ]
+    for path in paths:
         source = path.read_text()
         if path.name == "texts.py":
             source = source.split('"""', 4)[4]

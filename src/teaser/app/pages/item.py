@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel
 
 from teaser.app.actions import decide
-from teaser.app.catalogue import Card, PersonalModel, find_lift
+from teaser.app.catalogue import Card, Catalogue, PersonalModel, find_lift
 from teaser.app.http import FormText, catalogue_of, uses_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.cards import (
@@ -372,7 +372,12 @@ def _group_view(found: FoundGroup, context: PageContext) -> dict[str, Any]:
 @router.get("/picture/{item_id:path}")
 def picture(request: Request, item_id: str) -> Response:
     """Send an item's picture, or redirect to its address."""
-    found = catalogue_of(request).picture(_item_id(request, item_id))
+    return send_picture(catalogue_of(request), _item_id(request, item_id))
+
+
+def send_picture(catalogue: Catalogue, item_id: ItemId) -> Response:
+    """Return an item's picture, or a redirect to its address."""
+    found = catalogue.picture(item_id)
     cached = {"cache-control": "public, max-age=3600"}
     if isinstance(found, str):
         return RedirectResponse(found, headers=cached)

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import numpy as np
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
 
 from teaser._version import __version__
@@ -149,7 +149,8 @@ def render(
         "vary": "cookie, accept-language",
         "cache-control": "no-store",
     }
-    return HTMLResponse(render_part(template, **(common | values)), status, headers)
+    templates: Environment = getattr(request.app.state, "templates", environment())
+    return HTMLResponse(templates.get_template(template).render(common | values), status, headers)
 
 
 def render_part(template: str, **values: Any) -> str:
@@ -176,10 +177,11 @@ def _page_path(request: Request) -> str:
 
 
 @cache
-def environment() -> Environment:
-    """Return the templates of the site."""
+def environment(own: str = "") -> Environment:
+    """Return the templates of the site; those of the package `own` come before them."""
+    packages = [own] if own else []
     found = Environment(
-        loader=PackageLoader("teaser.app.pages"),
+        loader=ChoiceLoader([PackageLoader(name) for name in (*packages, "teaser.app.pages")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,224 @@
+"""The commands of user studies: new, serve, simulate, replay, export, analyse."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from teaser.cli.output import err, print_lines, print_next, progress_bar
+from teaser.cli.serve import (
+    Database,
+    Host,
+    HostName,
+    LogFormat,
+    LogLevel,
+    Port,
+    check_packages,
+)
+from teaser.errors import ParameterError
+
+if TYPE_CHECKING:
+    from teaser.userstudy.store import StudyStore
+
+study = typer.Typer(no_args_is_help=True, help="Studies with people, from a file to a report.")
+commands = typer.Typer()
+commands.add_typer(study, name="study")
+
+StudyFile = Annotated[Path, typer.Argument(help="A study that teaser study new wrote.")]
+Mode = Literal["real", "pilot", "simulated"]
+Who = Annotated[Mode, typer.Option("--mode", help="Whose data: real, pilot or simulated people.")]
+
+
+@study.command("new")
+def new_file(
+    path: Annotated[Path, typer.Argument(help="The file to write, such as study.toml.")],
+) -> None:
+    """Write a commented study, to be made your own."""
+    check_packages()
+    from teaser.userstudy.plan import new_study
+
+    if path.exists():
+        raise ParameterError(f"{path} is there already. Name another file.")
+    path.write_text(new_study(), encoding="utf-8")
+    model = path.with_name("events")
+    print_lines([f"{path} was written. Its arms use the model {model}, which is made so:"])
+    print_next(f"teaser demo --out {shlex.quote(str(model))}")
+    print_next(f"teaser study serve {shlex.quote(str(path))} --pilot")
+
+
+@study.command("serve")
+def serve_study(
+    path: StudyFile,
+    *,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.")] = 1,
+    database: Database = "",
+    host_name: HostName = None,
+    pilot: Annotated[
+        bool, typer.Option("--pilot", help="Try it out: changes are allowed, the data are marked.")
+    ] = False,
+    log_format: LogFormat = "text",
+    log_level: LogLevel = "info",
+) -> None:
+    """Serve the pages of a study. It is frozen when the first person takes part."""
+    check_packages()
+    from teaser.app.i18n.texts import texts_in
+    from teaser.app.run import serve
+    from teaser.userstudy.lists import open_catalogues, untranslated
+    from teaser.userstudy.plan import UserStudy
+    from teaser.userstudy.server import create_study_app
+
+    mode: Mode = "pilot" if pilot else "real"
+    with _opened(path, mode, database, make=True) as people:
+        people.check_frozen()
+    plan = UserStudy.read(path)
+    for language in plan.languages[1:]:
+        print_lines(untranslated(plan, open_catalogues(plan), texts_in(language)))
+    settings = plan.site_settings(
+        database_url=_url(path, mode, database),
+        host=host,
+        port=port,
+        log_format=log_format,
+        log_level=log_level,
+        **({"hosts": ",".join(host_name)} if host_name else {}),
+    )
+
+    def ready(host: str, port: int) -> None:
+        site = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        said = "This is a pilot: its data are marked. " if pilot else ""
+        asks = "?PROLIFIC_PID=test" if plan.recruited else ""
+        print_lines([f"{site}{asks}", f"{said}Stop the server with Ctrl+C."])
+
+    make_app = partial(create_study_app, path=path, mode=mode)
+    serve(settings, workers=workers, ready=ready, make_app=make_app)
+
+
+@study.command("simulate")
+def simulate_study(
+    path: StudyFile,
+    *,
+    people: Annotated[int, typer.Option(min=1, help="How many simulated people.")] = 200,
+    effect: Annotated[
+        float, typer.Option(help="The difference to plant, in standard deviations.")
+    ] = 0.3,
+    database: Database = "",
+    seed: Annotated[int, typer.Option(help="Seed of what they choose and answer.")] = 0,
+) -> None:
+    """Let simulated people do a study by its pages, and tell the power of its plan."""
+    check_packages()
+    from teaser.userstudy.analyse import power
+    from teaser.userstudy.simulate import simulate_people
+
+    url = _url(path, "simulated", database)
+    with progress_bar(err, "simulated people") as update:
+        found = simulate_people(
+            path,
+            people=people,
+            effect=effect,
+            database=url,
+            seed=seed,
+            progress=lambda n: update("simulated people", n / people),
+        )
+    found.store.close()
+    plan = found.study
+    has, needed = power(plan, plan.people, effect)
+    print_lines([f"{people} simulated people came to the end. They are marked, in {url}."])
+    print_lines(
+        [
+            f"With {plan.people} people, a planned difference of {effect:g} standard deviations is "
+            f"found with a probability of {has:.2f}"
+            + (f"; with {needed} people it is 0.8." if needed else ".")
+        ]
+    )
+    print_next(f"teaser study analyse {shlex.quote(str(path))} --mode simulated")
+
+
+@study.command("replay")
+def replay_study(path: StudyFile, *, database: Database = "", mode: Who = "real") -> None:
+    """Make every list that was shown again, and compare; exit with code 1 if one differs."""
+    check_packages()
+    from teaser.userstudy.replay import replay
+
+    with _opened(path, mode, database) as people:
+        found = replay(people)
+    print_lines(found.differences)
+    print_lines([f"{found.n_lists:,} lists, {len(found.differences):,} differences."])
+    if found.differences:
+        raise typer.Exit(1)
+
+
+@study.command("export")
+def export_study(
+    path: StudyFile,
+    *,
+    folder: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path(
+        "study-tables"
+    ),
+    database: Database = "",
+    mode: Who = "real",
+    texts: Annotated[
+        bool,
+        typer.Option("--texts", help="With what people wrote in their own words: read it first."),
+    ] = False,
+) -> None:
+    """Write the tables of a study as parquet and csv, with a codebook."""
+    check_packages()
+    from teaser.userstudy.export import read_tables, write_tables
+
+    with _opened(path, mode, database) as people:
+        tables = read_tables(people, with_texts=texts)
+        print_lines([str(write_tables(tables, people.study, folder))])
+
+
+@study.command("analyse")
+def analyse_study(
+    path: StudyFile,
+    *,
+    folder: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path(
+        "study-report"
+    ),
+    database: Database = "",
+    mode: Who = "real",
+) -> None:
+    """Write the report of a study: planned differences, all others, people, power."""
+    check_packages()
+    from teaser.userstudy.analyse import analyse
+    from teaser.userstudy.export import read_tables
+    from teaser.userstudy.report import write_report
+
+    with _opened(path, mode, database) as people:
+        tables = read_tables(people)
+        if not len(tables.people):
+            raise ParameterError(
+                f"Nobody took part in the study {people.study.name!r} yet ({mode} people). Look "
+                "at another --mode or --database, or try teaser study simulate."
+            )
+        print_lines([str(write_report(analyse(people.study, tables), folder))])
+
+
+@contextmanager
+def _opened(path: Path, mode: Mode, database: str, *, make: bool = False) -> Iterator["StudyStore"]:
+    """Open the people of a study; with `make`, the database is brought up to date."""
+    from teaser.app.store import Store
+    from teaser.userstudy.plan import UserStudy
+    from teaser.userstudy.store import StudyStore
+
+    plan = UserStudy.read(path)
+    store = Store(_url(path, mode, database))
+    try:
+        if make:
+            store.migrate()
+        yield StudyStore(store, plan, mode)
+    finally:
+        store.close()
+
+
+def _url(path: Path, mode: Mode, database: str) -> str:
+    """Return the address of the database: a file beside the study if none is given."""
+    suffix = ".simulated.db" if mode == "simulated" else ".people.db"
+    return database or f"sqlite:///{path.absolute().with_suffix(suffix)}"

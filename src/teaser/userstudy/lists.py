@@ -1,0 +1,239 @@
+"""The list of an arm: what a person sees of it, and what the log keeps of that."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teaser.app.catalogue import Catalogue, PersonalModel
+from teaser.app.i18n.texts import Texts, texts_in
+from teaser.app.models import ModelHolder
+from teaser.app.pages.cards import (
+    CardView,
+    ProfileView,
+    ReasonRow,
+    TagRow,
+    boost_row,
+    describe_reasons,
+    plain_card,
+    profile_view,
+    reason_rows,
+)
+from teaser.app.state import Event, State
+from teaser.data.matrix import ItemId
+from teaser.explain import Reason, ViewedReason
+from teaser.profile import GENERAL, NOT_STATED
+from teaser.recommend import Recommendation
+from teaser.steer import Statement, statements
+from teaser.userstudy.plan import Arm, UserStudy
+
+# Statements beside a list, as on the page of the site.
+_STATEMENTS = {"known": 2, "guessed": 1, "away": 1}
+# Numbers of another machine may differ in the last digits.
+_CLOSE = {"rel_tol": 1e-6, "abs_tol": 1e-9}
+
+
+class StudyCatalogue(Catalogue):
+    """A catalogue whose day can be set, so that a list of an earlier day can be made again."""
+
+    day: date | None = None
+
+    @property
+    def today(self) -> date:
+        """The day that was set, or the present one."""
+        return self.day or super().today
+
+
+def open_catalogues(study: UserStudy) -> dict[str, StudyCatalogue]:
+    """Load the models of all arms; arms with the same model and settings share a catalogue."""
+    found: dict[str, StudyCatalogue] = {}
+    models: dict[Any, Any] = {}
+    opened: dict[Any, StudyCatalogue] = {}
+    for arm in study.arms:
+        settings = study.arm_settings(arm)
+        folder = settings.model.resolve()
+        if folder not in models:
+            models[folder] = ModelHolder(settings).current.model
+        key = (folder, settings.boost, settings.time_zone)
+        if key not in opened:
+            opened[key] = StudyCatalogue(models[folder], settings.boosts, zone=settings.zone)
+        found[arm.name] = opened[key]
+    return found
+
+
+def untranslated(study: UserStudy, catalogues: Mapping[str, Catalogue], texts: Texts) -> list[str]:
+    """Return a sentence for each arm whose model has no names of tags in a language."""
+    said, english = [], texts_in("en")
+    for name, catalogue in catalogues.items():
+        declared = (tag for tags in catalogue.features.values() for tag in tags)
+        tags = [tag for tag in declared if not tag.discovered and tag.value != NOT_STATED]
+        if tags and all(texts.tag(tag) == english.tag(tag) for tag in tags):
+            said.append(
+                f"The model of the arm {name!r} has no names of tags in {texts.language!r}: people "
+                "who read the study in this language see them as they stand in the data."
+            )
+    return said
+
+
+def first_event(arm: Arm, picks: list[ItemId]) -> Event | None:
+    """Return what an arm begins with: the picked items, and the settings of its list."""
+    actions: list[list[Any]] = [["view", {"item": item}] for item in picks]
+    actions += [["vary", {"variety": arm.variety}]] if arm.variety else []
+    actions += [] if arm.balance is None else [["balance", {"balance": arm.balance}]]
+    return Event("several", {"actions": actions}) if actions else None
+
+
+@dataclass(frozen=True)
+class ShownList:
+    """The list of an arm for a person's state."""
+
+    arm: Arm
+    personal: PersonalModel
+
+    @classmethod
+    def of(cls, arm: Arm, catalogue: Catalogue, state: State) -> "ShownList":
+        """Return the list for a state."""
+        return cls(arm, PersonalModel(catalogue, state))
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """The positions of the items."""
+        return self.personal.rank(k=self.arm.length)
+
+    @cached_property
+    def whole(self) -> list[Recommendation]:
+        """The items with all their reasons."""
+        return list(self.personal.entries(self.places))
+
+    @cached_property
+    def entries(self) -> list[Recommendation]:
+        """The items with the reasons that the arm shows."""
+        return [_narrowed(entry, self.arm.parts) for entry in self.whole]
+
+    @cached_property
+    def statements(self) -> list[Statement]:
+        """What is said of the person beside the list."""
+        found = statements(self.personal.profile, **_STATEMENTS) if self.arm.statements else []
+        return [] if self.personal.is_new else found
+
+    def record(self) -> dict[str, Any]:
+        """Return what is shown, as the log keeps it: items, scores, reasons, statements."""
+        state, catalogue = self.personal.state, self.personal.catalogue
+        found: dict[str, Any] = {
+            "arm": self.arm.name,
+            "n_events": state.n_events,
+            "today": catalogue.today.isoformat(),
+            "items": [self._item(n, entry) for n, entry in enumerate(self.entries)],
+        }
+        if self.arm.statements:
+            found["statements"] = [
+                {"kind": s.kind, "leaning": s.leaning, "tags": [str(tag) for tag in s.tags]}
+                for s in self.statements
+            ]
+        return found
+
+    def _item(self, n: int, entry: Recommendation) -> dict[str, Any]:
+        found: dict[str, Any] = {"item": entry.item_id, "score": float(entry.score)}
+        if self.arm.match:
+            found["match"] = float(entry.match)
+        if self.arm.parts and not self.personal.is_new:
+            found["reasons"] = [_reason(reason) for reason in entry.reasons]
+            if "general" in self.arm.parts:
+                found["general"] = float(entry.general_share)
+        if "site" in self.arm.parts:
+            place = int(self.places[n])
+            boosts = self.personal.catalogue.placed.boosts_of(place)
+            found |= {"site": [[str(name), float(x)] for name, x in boosts]} if boosts else {}
+        return found
+
+    def cards(self, texts: Texts, moves: Mapping[ItemId, int | str] | None) -> list[CardView]:
+        """Return the cards of the page."""
+        arm, catalogue, is_new = self.arm, self.personal.catalogue, self.personal.is_new
+        found = []
+        for place, entry in zip(self.places.tolist(), self.entries, strict=True):
+            boosts = catalogue.placed.boosts_of(place) if "site" in arm.parts else ()
+            has_why = not is_new and (entry.reasons or "general" in arm.parts)
+            found.append(
+                replace(
+                    plain_card(catalogue, entry.item_id, texts),
+                    match=None if is_new else self.personal.scored.match(place),
+                    why=describe_reasons(entry, self.personal, texts) if has_why else "",
+                    boosts=[boost_row(name, x, entry.item_id, texts) for name, x in boosts],
+                    moved=moves.get(entry.item_id) if moves else None,
+                )
+            )
+        return found
+
+    def reasons(self, texts: Texts) -> dict[ItemId, list[ReasonRow]]:
+        """Return the reasons of each item as rows with shares, where the arm shows reasons."""
+        if not self.arm.parts or self.personal.is_new:
+            return {}
+        return {
+            entry.item_id: [
+                row
+                for row in reason_rows(entry, self.personal, texts)
+                if _part(row) in self.arm.parts
+            ]
+            for entry in self.whole
+        }
+
+    def profile(self, texts: Texts) -> ProfileView | None:
+        """Return what stands beside the list; None if the arm shows nothing there."""
+        if not (self.arm.profile or self.arm.statements):
+            return None
+        found = profile_view(self.personal, texts, is_brief=True)
+        said = found.statements if self.arm.statements else []
+        return replace(
+            found,
+            # Without presses to take a statement back there is no button for it.
+            statements=said if self.arm.presses else [replace(s, presses={}) for s in said],
+            strongest=found.strongest if self.arm.profile else [],
+        )
+
+
+def differences(logged: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+    """Return in what two records of a list differ; numbers count as equal to six digits."""
+    return [f"{path}: {a!r} was shown, {b!r} is found" for path, a, b in _unlike(logged, made)]
+
+
+def _unlike(a: Any, b: Any, path: str = "list") -> list[tuple[str, Any, Any]]:
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        names = dict.fromkeys((*a, *b))
+        return [x for n in names for x in _unlike(a.get(n), b.get(n), f"{path}.{n}")]
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        pairs = enumerate(zip(a, b, strict=True), 1)
+        return [x for n, (one, other) in pairs for x in _unlike(one, other, f"{path}[{n}]")]
+    if isinstance(a, float) and isinstance(b, float | int):
+        return [] if math.isclose(a, b, **_CLOSE) else [(path, a, b)]
+    return [] if a == b else [(path, a, b)]
+
+
+def _part(row: ReasonRow) -> str:
+    """Return the part of reasons that a row belongs to."""
+    if isinstance(row.row, TagRow):
+        return "general" if row.row.tag == GENERAL else "tags"
+    return "site" if row.kind == "boost" else "viewed"
+
+
+def _narrowed(entry: Recommendation, parts: tuple[str, ...]) -> Recommendation:
+    """Return an entry with the parts of its reasons that an arm shows."""
+    kept = tuple(
+        reason
+        for reason in entry.reasons
+        if ("tags" if isinstance(reason, Reason) else reason.kind) in parts
+    )
+    if "general" in parts:
+        return replace(entry, reasons=kept)
+    return replace(entry, reasons=kept, general=0.0, general_share=0.0)
+
+
+def _reason(reason: Any) -> dict[str, Any]:
+    name: dict[str, Any] = {"tag": str(reason.tag)} if isinstance(reason, Reason) else {}
+    name |= {"item": reason.item_id} if isinstance(reason, ViewedReason) else {}
+    numbers = {"contribution": float(reason.contribution), "share": float(reason.share)}
+    return {"kind": reason.kind, **name, **numbers}

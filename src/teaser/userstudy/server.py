@@ -1,0 +1,578 @@
+"""The pages of a study: consent, instructions, tasks with the arm's list, questions, thanks.
+
+All pages of a person are at one address, which shows the step where they are. A form names the
+step that it belongs to: one that was sent from an earlier page changes nothing.
+"""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import FormData
+from starlette.staticfiles import StaticFiles
+
+from teaser.app.actions import act as make_action
+from teaser.app.actions import decide as decide_action
+from teaser.app.brand import read_brand
+from teaser.app.catalogue import Catalogue
+from teaser.app.http import (
+    TOKEN,
+    forget,
+    holder_of,
+    new_token,
+    read_cookies,
+    remember,
+    services_of,
+    uses_store,
+    valid_text,
+)
+from teaser.app.i18n.texts import texts_in
+from teaser.app.models import ModelHolder
+from teaser.app.pages import home
+from teaser.app.pages.cards import plain_card
+from teaser.app.pages.item import send_picture
+from teaser.app.pages.render import PageContext, Visitor, environment, render, visitor_of
+from teaser.app.search import check_words, read_words
+from teaser.app.server import complete_app, new_app, open_services
+from teaser.app.settings import Settings
+from teaser.app.state import Event, State
+from teaser.app.store import id_of
+from teaser.app.wishes import check_n_wishes, event_of
+from teaser.data.matrix import ItemId
+from teaser.errors import ParameterError, TeaserError, UnknownNameError
+from teaser.userstudy.lists import ShownList, StudyCatalogue, first_event, open_catalogues
+from teaser.userstudy.plan import Question, Step, UserStudy
+from teaser.userstudy.store import (
+    RECRUITING,
+    Change,
+    Mode,
+    Participant,
+    StudyStore,
+    spaced_code,
+)
+
+router = APIRouter()
+
+_MAX_TEXT = 2_000
+_MAX_ID = 200
+
+
+@dataclass(frozen=True)
+class StudyServices:
+    """What the pages of a study use besides the services of the site."""
+
+    study: UserStudy
+    people: StudyStore
+    catalogues: Mapping[str, StudyCatalogue]
+
+
+def create_study_app(
+    settings: Settings,
+    *,
+    path: str | Path,
+    mode: Mode = "real",
+    people: int | None = None,
+    migrate: bool = True,
+) -> FastAPI:
+    """Return the application of a study.
+
+    Parameters
+    ----------
+    settings
+        The settings of the server; see `UserStudy.site_settings`.
+    path
+        The file of the study.
+    mode
+        Whether people are real, those of a pilot, or simulated.
+    people
+        Another number of people than that of the plan, for simulated ones.
+    migrate
+        Whether to bring the database up to date.
+
+    Raises
+    ------
+    ParameterError
+        If the file is wrong, or if it or a model changed since the first participant.
+    """
+    study = UserStudy.read(path)
+    study = study if people is None else replace(study, people=people)
+    for arm in study.arms:
+        check_words(study.arm_settings(arm))
+    catalogues = open_catalogues(study)
+    first = catalogues[study.arms[0].name]
+    services = open_services(settings, ModelHolder(settings, first.model), migrate=migrate)
+    own = StudyServices(study, StudyStore(services.store, study, mode), catalogues)
+    own.people.check_frozen()
+    app = new_app(services, read_brand(settings))
+    app.state.study, app.state.templates = own, environment("teaser.userstudy")
+    app.include_router(router, include_in_schema=False)
+    app.post("/language", include_in_schema=False)(home.language)
+    static = Path(__file__).parent / "static"
+    app.mount("/study-static", StaticFiles(directory=static), name="study-static")
+    complete_app(app)
+    return app
+
+
+def study_of(request: Request) -> StudyServices:
+    """Return what the pages of the study use."""
+    found: StudyServices = request.app.state.study
+    return found
+
+
+async def read_form(request: Request) -> FormData:
+    """Read a form, whose texts are valid Unicode."""
+    form = await request.form()
+    for name, text in form.multi_items():
+        valid_text(name)
+        valid_text(text if isinstance(text, str) else "")
+    return form
+
+
+Form = Annotated[FormData, Depends(read_form)]
+
+
+@router.get("/")
+@uses_store
+def show(request: Request) -> Response:
+    """Show the page where the person is; consent to somebody new."""
+    own, recruiting = study_of(request), _recruiting(request.query_params)
+    token_id, services, new = _token_id(request), services_of(request), ""
+    if token_id is None and recruiting:  # a person may come back in another browser
+        new = new_token(services.store.signing_key)
+        token_id = id_of(new)
+    found = own.people.find(token_id, recruiting.get(RECRUITING[0], ""))
+    if found is None:
+        return _first_page(request, recruiting)
+    if recruiting:  # so that the id is not in the addresses of what follows
+        response = RedirectResponse("/", 303)
+        if new:
+            remember(response, services.settings, TOKEN, new)
+        return response
+    step = own.study.steps(found.order)[found.step]
+    return _SHOW[step.kind](request, found, step)
+
+
+def _first_page(request: Request, recruiting: Mapping[str, str]) -> Response:
+    """Ask for consent, or say why nobody can begin."""
+    study, people = study_of(request).study, study_of(request).people
+    if study.has_ended(datetime.now(UTC).date()):
+        return _page(request, "closed.html", why="ended")
+    if study.recruited and RECRUITING[0] not in recruiting:
+        return _page(request, "closed.html", why="recruited")
+    if people.is_full():
+        return _page(request, "closed.html", why="full")
+    return _page(request, "consent.html", recruiting=recruiting)
+
+
+@router.post("/consent")
+@uses_store
+def consent(request: Request, form: Form) -> Response:
+    """Give somebody who agrees a place in the plan."""
+    own, token_id = study_of(request), _token_id(request)
+    recruiting = _recruiting(form)
+    refused = own.study.recruited and RECRUITING[0] not in recruiting
+    if refused or own.study.has_ended(datetime.now(UTC).date()):
+        return _first_page(request, recruiting)
+    if token_id is None:
+        return _page(request, "closed.html", why="cookies", status=422)
+    if not form.get("agree"):
+        return _page(request, "consent.html", recruiting=recruiting, problem=True, status=422)
+    language = _visitor(request).texts.language
+    if own.people.join(token_id, language=language, recruiting=recruiting) is None:
+        return _page(request, "closed.html", why="full")
+    return RedirectResponse("/", 303)
+
+
+@router.post("/next")
+@uses_store
+def go_on(request: Request, form: Form) -> Response:
+    """Store the answers of a page, and go to the next one."""
+    own, found = study_of(request), _participant(request)
+    if found is None:
+        return RedirectResponse("/", 303)
+    steps = own.study.steps(found.order)
+    step = steps[found.step]
+    if not _is_at(form, found):
+        return RedirectResponse("/?note=moved", 303)
+    asked = own.study.asked_at(step)
+    answers, wrong = _read_answers(asked, form)
+    if wrong:
+        given = {q.id: str(form.get(f"q-{q.id}", "")) for q in asked}
+        return _questions(request, found, step, given=given, wrong=wrong, status=422)
+    note = ""
+
+    def decide(now: Participant) -> Change | None:
+        nonlocal note
+        if now.step != found.step or step.kind in ("start", "thanks"):
+            note = "moved"
+            return None
+        note = _missing(now, step, own)
+        if note:
+            return None
+        checks = {q.id: answers[q.id] == q.check for q in asked if q.check and q.id in answers}
+        data: dict[str, Any] = {"kind": step.kind, **({"checks": checks} if checks else {})}
+        data |= {"chosen": now.state.get("chosen", [])} if step.kind == "task" else {}
+        is_end = steps[now.step + 1].kind == "thanks"
+        return Change(now.step + 1, log=[("done", data)], answers=answers, is_end=is_end)
+
+    own.people.act(found.id, decide)
+    return RedirectResponse(f"/?note={note}#notice" if note else "/", 303)
+
+
+@router.post("/act")
+@uses_store
+def act(request: Request, form: Form) -> Response:
+    """Do what a button of a task says: pick, choose, press, say something in words."""
+    own, found = study_of(request), _participant(request)
+    if found is None or not _is_at(form, found):
+        return RedirectResponse("/" if found is None else "/?note=moved", 303)
+    step = own.study.steps(found.order)[found.step]
+    if step.kind == "start":
+        return _pick(request, found, [str(text) for text in form.getlist("pick")])
+    if step.kind != "task":
+        return RedirectResponse("/?note=moved", 303)
+    if "choose" in form or "unchoose" in form:
+        return _choose(request, found, step, form)
+    arm, catalogue = own.study.by_arm[step.arm], own.catalogues[step.arm]
+    person_id, store = found.persons[step.arm], services_of(request).store
+    if "words" in form and arm.words:
+        event = _read_wishes(request, found, step, str(form["words"]))
+        if event is None:
+            return RedirectResponse("/?note=words#notice", 303)
+        done = store.decide(person_id, lambda state: decide_action(state, event, catalogue))
+    elif arm.presses and ("press" in form or "presses" in form):
+        press, several = str(form.get("press", "")), str(form.get("presses", ""))
+        asked = home.ActionForm(press=press, presses=several)
+        done = make_action(store, person_id, asked.event(), catalogue)
+    else:
+        raise ParameterError("The form names no action of this page. Use one of its buttons.")
+    query = {"did": done.after.n_events} if done.event else {"note": "far"}
+    return RedirectResponse(f"/?{urlencode(query)}#notice", 303)
+
+
+@router.get("/look")
+@uses_store
+def look(request: Request, id: str = "") -> Response:  # noqa: A002 - the name in the address
+    """Show one item of the list, and log that it was opened."""
+    own, found = study_of(request), _participant(request)
+    step = None if found is None else own.study.steps(found.order)[found.step]
+    if found is None or step is None or step.kind != "task":
+        return RedirectResponse("/", 303)
+    shown = _shown(request, found, step)
+    item = _item(shown.personal.catalogue, id)
+
+    def decide(now: Participant) -> Change | None:
+        if now.step != found.step:
+            return None
+        looks = list(dict.fromkeys([*now.state.get("looks", []), item]))
+        return Change(state={**now.state, "looks": looks}, log=[("look", {"item": item})])
+
+    now = own.people.act(found.id, decide)
+    texts = _visitor(request).texts
+    cards = {card.card.item_id: card for card in shown.cards(texts, None)}
+    entry = cards.get(item) or plain_card(shown.personal.catalogue, item, texts)
+    return _page(
+        request, "look.html", found=now, step=step, entry=entry, arm=shown.arm,
+        reasons=shown.reasons(texts).get(item, []), chosen=now.state.get("chosen", []),
+        task=own.study.by_task[step.task],
+    )  # fmt: skip
+
+
+@router.get("/picture/{item_id:path}")
+def picture(request: Request, item_id: str) -> Response:
+    """Send the picture of an item of any arm."""
+    for catalogue in study_of(request).catalogues.values():
+        with contextlib.suppress(UnknownNameError):
+            return send_picture(catalogue, request.query_params.get("id", item_id))
+    return Response(status_code=404)
+
+
+@router.get("/withdraw")
+@uses_store
+def ask_withdrawal(request: Request) -> Response:
+    """Ask for the code with which a person withdraws."""
+    return _page(request, "withdraw.html", found=_participant(request), done=None)
+
+
+@router.post("/withdraw")
+@uses_store
+def withdraw(request: Request, form: Form) -> Response:
+    """Delete everything of the person who has the code."""
+    own = study_of(request)
+    done = own.people.withdraw(str(form.get("code", ""))[:_MAX_ID])
+    status = 200 if done else 422
+    response = _page(request, "withdraw.html", found=None, done=done, status=status)
+    if done:
+        forget(response, services_of(request).settings, TOKEN)
+    return response
+
+
+def _show_text(request: Request, found: Participant, step: Step) -> Response:
+    return _page(request, f"{step.kind}.html", found=found, step=step)
+
+
+def _show_start(request: Request, found: Participant, step: Step) -> Response:
+    """Show items to pick from, as the quick start of the site does."""
+    own, texts = study_of(request), _visitor(request).texts
+    catalogue = own.catalogues[own.study.orders[found.order][0]]
+    picked = tuple(found.state.get("picks", []))
+    items = home.quick_start(catalogue, picked, ())
+    picks = [plain_card(catalogue, item, texts) for item in items]
+    return _page(request, "start.html", found=found, step=step, picks=picks, n_picked=len(picked))
+
+
+def _show_task(request: Request, found: Participant, step: Step) -> Response:
+    """Show the list of the arm, and log what is shown."""
+    own, texts = study_of(request), _visitor(request).texts
+    shown = _shown(request, found, step)
+    record = {**shown.record(), "language": texts.language}
+    now = own.people.act(found.id, lambda _: Change(log=[("shown", record)]))
+    summary = _summary(request, now, step, shown)
+    task, chosen = own.study.by_task[step.task], now.state.get("chosen", [])
+    return _page(
+        request, "task.html", found=now, step=step, arm=shown.arm, task=task, summary=summary,
+        cards=shown.cards(texts, summary.change.moves if summary else None),
+        reasons=shown.reasons(texts), profile=shown.profile(texts),
+        chosen=chosen, chosen_cards=[shown.personal.catalogue.card(item) for item in chosen],
+        n_looks=len(now.state.get("looks", [])),
+        seconds_left=_seconds_left(now, step, own),
+        example=home.say_example(shown.personal.catalogue, texts) if shown.arm.words else "",
+    )  # fmt: skip
+
+
+def _questions(
+    request: Request,
+    found: Participant,
+    step: Step,
+    *,
+    given: Mapping[str, str] | None = None,
+    wrong: Mapping[str, str] | None = None,
+    status: int = 200,
+) -> Response:
+    asked = study_of(request).study.asked_at(step)
+    values = {"asked": asked, "given": given or {}, "wrong": wrong or {}}
+    return _page(request, "questions.html", found=found, step=step, status=status, **values)
+
+
+_SHOW = {
+    "instructions": _show_text,
+    "start": _show_start,
+    "task": _show_task,
+    "questions": _questions,
+    "thanks": _show_text,
+}
+
+
+def _page(
+    request: Request,
+    template: str,
+    *,
+    found: Participant | None = None,
+    step: Step | None = None,
+    status: int = 200,
+    **values: Any,
+) -> Response:
+    """Return a page of the study in the person's language."""
+    own, visitor = study_of(request), _visitor(request)
+    study, language = own.study, visitor.texts.language
+    common: dict[str, Any] = {
+        "study": study,
+        "mode": own.people.mode,
+        "title": study.words(study.title, language),
+        "words": lambda text: study.words(text, language),
+        "found": found,
+        "step": step,
+        "progress": (found.step + 1, len(study.steps(found.order))) if found else None,
+        "code": spaced_code(own.people.withdrawal_code(found.id)) if found else "",
+        "note": request.query_params.get("note", ""),
+        "page_path": "/",
+        "summary": None,
+        "problem": False,
+    }
+    return render(request, visitor, template, status=status, **(common | values))
+
+
+def _visitor(request: Request) -> Visitor:
+    """Return who sent a request, with texts in a language of the study."""
+    visitor, study = visitor_of(request, with_person=False), study_of(request).study
+    if visitor.texts.language in study.languages:
+        return visitor
+    return replace(visitor, texts=texts_in(study.languages[0]))
+
+
+def _token_id(request: Request) -> str | None:
+    """Return what stands for the signed cookie of a request in the database."""
+    services = services_of(request)
+    cookies = read_cookies(request.cookies, services.settings)
+    token, _ = holder_of(cookies, services.store, trusts_signature=True)
+    return id_of(token) if token else None
+
+
+def _participant(request: Request) -> Participant | None:
+    return study_of(request).people.find(_token_id(request))
+
+
+def _recruiting(given: Any) -> dict[str, str]:
+    """Return the parameters of a recruiting service in an address or a form."""
+    found = {name: str(given.get(name) or "").strip()[:_MAX_ID] for name in RECRUITING}
+    return {name: valid_text(value) for name, value in found.items() if value}
+
+
+def _is_at(form: FormData, found: Participant) -> bool:
+    """Return whether a form was sent from the page where the person is."""
+    return form.get("step") == str(found.step)
+
+
+def _shown(request: Request, found: Participant, step: Step) -> ShownList:
+    """Return the list of an arm; at first the arm gets what the person picked."""
+    own, store = study_of(request), services_of(request).store
+    arm, catalogue = own.study.by_arm[step.arm], own.catalogues[step.arm]
+    person_id, state = found.persons[step.arm], State()
+    first = first_event(arm, found.state.get("picks", []))
+
+    def begin(state: State) -> Event | None:
+        return None if first is None or state.n_events else first
+
+    state = store.decide(person_id, begin).after
+    return ShownList.of(arm, catalogue, state)
+
+
+def _summary(request: Request, found: Participant, step: Step, shown: ShownList) -> Any:
+    """Return what the last press or wish did to the list, if one led to the page."""
+    state, did = shown.personal.state, request.query_params.get("did")
+    if not state.n_events or did != str(state.n_events):
+        return None
+    store, visitor = services_of(request).store, _visitor(request)
+    before, event = store.last_action(found.persons[step.arm], state.n_events)
+    catalogue = shown.personal.catalogue
+    context = PageContext(visitor, catalogue, state, before, event)
+    return context.summary(shown.places, k=shown.arm.length)
+
+
+def _pick(request: Request, found: Participant, given: Sequence[str]) -> Response:
+    """Add items to what a person picked first; with enough of them the first arm begins."""
+    own = study_of(request)
+    catalogue = own.catalogues[own.study.orders[found.order][0]]
+    items = [_item(catalogue, text) for text in given]
+
+    def decide(now: Participant) -> Change | None:
+        if now.step != found.step or not items:
+            return None
+        picks = list(dict.fromkeys([*now.state.get("picks", []), *items]))[: own.study.picks]
+        log = [("pick", {"item": item}) for item in items]
+        step = now.step + 1 if len(picks) >= own.study.picks else None
+        return Change(step, {**now.state, "picks": picks}, log)
+
+    own.people.act(found.id, decide)
+    return RedirectResponse("/", 303)
+
+
+def _choose(request: Request, found: Participant, step: Step, form: FormData) -> Response:
+    """Choose items, or take a choice back."""
+    own = study_of(request)
+    most, catalogue = own.study.by_task[step.task].choose, own.catalogues[step.arm]
+    taken = [_item(catalogue, str(text)) for text in form.getlist("unchoose")]
+    new = [_item(catalogue, str(text)) for text in form.getlist("choose")]
+    note = ""
+
+    def decide(now: Participant) -> Change | None:
+        nonlocal note
+        if now.step != found.step:
+            note = "moved"
+            return None
+        kept = [item for item in now.state.get("chosen", []) if item not in taken]
+        chosen = list(dict.fromkeys([*kept, *new]))
+        note = "enough" if len(chosen) > most else ""
+        if note:
+            return None
+        log = [("unchoose", {"item": item}) for item in taken]
+        log += [("choose", {"item": item}) for item in new]
+        return Change(state={**now.state, "chosen": chosen}, log=log)
+
+    own.people.act(found.id, decide)
+    place = f"card-{quote(str(new[0]))}" if len(new) == 1 else "choices"
+    return RedirectResponse(f"/?note={note}#notice" if note else f"/#{place}", 303)
+
+
+def _read_wishes(request: Request, found: Participant, step: Step, text: str) -> Event | None:
+    """Return the event that a request in words asks for, and log it; None if it says nothing."""
+    own, language = study_of(request), _visitor(request).texts.language
+    arm, catalogue = own.study.by_arm[step.arm], own.catalogues[step.arm]
+    wishes = []
+    with contextlib.suppress(TeaserError):
+        reading = read_words(catalogue, text, language, own.study.arm_settings(arm))
+        unsure = {wish for pair in reading.contradictions for wish in pair}
+        wishes = [wish for wish in reading.wishes if wish not in unsure]
+        check_n_wishes(len(wishes))
+    said = {"text": text[:_MAX_TEXT], "wishes": [str(wish) for wish in wishes]}
+    own.people.act(found.id, lambda _: Change(log=[("words", said)]))
+    state = services_of(request).store.state(found.persons[step.arm])
+    return event_of(wishes, state, catalogue) if wishes else None
+
+
+def _missing(found: Participant, step: Step, own: StudyServices) -> str:
+    """Return the name of what a task still asks for; empty if it is done."""
+    if step.kind != "task":
+        return ""
+    task, state = own.study.by_task[step.task], found.state
+    if len(state.get("chosen", [])) < task.choose:
+        return "few"
+    if len(state.get("looks", [])) < task.min_looks:
+        return "looks"
+    return "wait" if _seconds_left(found, step, own) else ""
+
+
+def _seconds_left(found: Participant, step: Step, own: StudyServices) -> int:
+    """Return for how many seconds a task must still be shown; simulated people need not wait."""
+    if own.people.mode == "simulated":
+        return 0
+    since = datetime.fromisoformat(found.state["since"])
+    passed = (datetime.now(UTC) - since).total_seconds()
+    return max(0, round(own.study.by_task[step.task].min_seconds - passed))
+
+
+def _item(catalogue: Catalogue, text: str) -> ItemId:
+    items = catalogue.model.items_
+    found: ItemId = items[items.index_of(text)]
+    return found
+
+
+def _read_answers(
+    asked: Sequence[Question], form: FormData
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the answers of a form by question, and what is wrong with others."""
+    answers: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for question in asked:
+        text = str(form.get(f"q-{question.id}", "")).strip()
+        if not text:
+            wrong |= {question.id: "missing"} if question.required else {}
+            continue
+        value = _read_answer(question, text)
+        if value is None:
+            wrong[question.id] = "wrong"
+        else:
+            answers[question.id] = value
+    return answers, wrong
+
+
+def _read_answer(question: Question, text: str) -> Any:
+    """Return an answer as it is stored: a number or a text; None if it is none."""
+    if question.kind == "text":
+        return text[:_MAX_TEXT]
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    if question.kind == "number":
+        least = -1e9 if question.least is None else question.least
+        most = 1e9 if question.most is None else question.most
+        return number if least <= number <= most else None
+    points = question.points if question.kind == "scale" else len(question.choices)
+    return int(number) if number in range(1, points + 1) else None

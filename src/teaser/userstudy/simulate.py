@@ -1,0 +1,290 @@
+"""Simulated people: through the real pages of a real server, or as tables alone.
+
+Answers follow one model. An outcome of a person in an arm is, in standard deviations,
+z = sqrt(1/2) u + sqrt(1/2) e + effect, where u is the person's and e is drawn anew in each arm; the
+effect is that of all arms but the one that others are compared with, in the primary outcomes.
+So two answers of a person correlate by 1/2. A point of a scale is its middle plus z, rounded.
+"""
+
+import http.client
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from html import unescape
+from http.cookies import SimpleCookie
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import polars as pl
+import uvicorn
+from numpy.typing import NDArray
+
+from teaser.app.run import bind
+from teaser.app.store import Store, id_of
+from teaser.errors import ResourceError
+from teaser.userstudy.export import COLUMNS, StudyTables
+from teaser.userstudy.plan import Question, UserStudy
+from teaser.userstudy.server import create_study_app
+from teaser.userstudy.store import StudyStore
+
+# A point of a scale for each standard deviation, by the number of points.
+_POINTS = {5: 0.95, 7: 1.3}
+_ITEM_NOISE = 0.3
+_INATTENTIVE = 0.03
+_AT_ONCE = 8
+
+
+def simulate_people(
+    path: str | Path,
+    *,
+    people: int,
+    effect: float = 0.0,
+    database: str,
+    seed: int = 0,
+    progress: Callable[[int], object] = lambda n: None,
+) -> StudyStore:
+    """Let simulated people do a study by its real pages, over http on loopback.
+
+    Parameters
+    ----------
+    path
+        The file of the study.
+    people
+        How many.
+    effect
+        The planted difference, in standard deviations.
+    database
+        The address of a database for them; they are marked there.
+    seed
+        Of the answers and choices.
+    progress
+        Called with how many have finished.
+
+    Returns
+    -------
+    StudyStore
+        The simulated people of the study; close its store.
+    """
+    study = UserStudy.read(path)
+    settings = study.site_settings(database_url=database, host="127.0.0.1", rate=0, port=0)
+    store = Store(settings.database)
+    store.migrate()
+    found = StudyStore(store, study, "simulated")
+    known = sum(row["mode"] == "simulated" for row in found.rows()["participants"])
+    app = create_study_app(settings, path=path, mode="simulated", people=known + people)
+    drawn = draw_answers(study, people, effect, np.random.default_rng([seed, known]))
+    done = 0
+    with _served(app) as port, ThreadPoolExecutor(_AT_ONCE) as threads:
+        browsers = (
+            _SimulatedPerson(study, found, port, drawn[n], np.random.default_rng([seed, known, n]))
+            for n in range(people)
+        )
+        for _ in threads.map(lambda browser: browser.run(), browsers):
+            done += 1
+            progress(done)
+    return found
+
+
+def simulate_tables(
+    study: UserStudy, people: int, effect: float, rng: np.random.Generator
+) -> StudyTables:
+    """Return the tables of simulated people who did not use the pages: answers alone."""
+    drawn = draw_answers(study, people, effect, rng)
+    asked, orders = study.arm_questions, study.orders
+    n_arms = len(orders[0])
+    names = [f"simulated {n}" for n in range(people)]
+    order = [orders[n % len(orders)] for n in range(people)]
+    places = {arm.name: n for n, arm in enumerate(study.arms)}
+    seen = np.array([[places[arm] for arm in each] for each in order])
+    values = np.take_along_axis(drawn, seen[:, :, None], axis=1)
+    flip = np.array([q.reversed for q in asked])
+    scored = np.where(flip, np.array([q.points for q in asked]) + 1 - values, values)
+    size = (people, n_arms, len(asked))
+    answers = pl.DataFrame(
+        {
+            "person": np.repeat(names, n_arms * len(asked)),
+            "position": np.broadcast_to(np.arange(1, n_arms + 1)[None, :, None], size).ravel(),
+            "arm": np.repeat([arm for each in order for arm in each], len(asked)),
+            "question": np.tile([q.id for q in asked], people * n_arms),
+            "outcome": np.tile([q.outcome for q in asked], people * n_arms),
+            "value": values.ravel(),
+            "scored": scored.ravel(),
+        }
+    )
+    frames: dict[str, Any] = {name: _empty(name) for name in COLUMNS}
+    answers = answers.with_columns(
+        seconds=pl.lit(0.0), task=pl.lit(""), text=pl.lit(None, pl.String)
+    )
+    frames["answers"] = answers.select(*COLUMNS["answers"])
+    said = {"person": names, "order": [" > ".join(each) for each in order], "mode": "simulated"}
+    frames["people"] = pl.concat(
+        [_empty("people"), pl.DataFrame({**said, "is_finished": True})], how="diagonal"
+    )
+    return StudyTables(**frames)
+
+
+def draw_answers(
+    study: UserStudy, people: int, effect: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return answers as points, of shape (people, arms, questions after an arm)."""
+    asked, arms = study.arm_questions, study.arms
+    outcomes = list(dict.fromkeys(q.outcome or q.id for q in asked))
+    place = np.array([outcomes.index(q.outcome or q.id) for q in asked], dtype=np.int64)
+    own = rng.standard_normal((people, 1, len(outcomes)))
+    z = np.sqrt(0.5) * (own + rng.standard_normal((people, len(arms), len(outcomes))))
+    treated = np.array([arm.name != study.baseline for arm in arms])
+    primary = np.array([name in study.analysis.primary for name in outcomes])
+    z += effect * treated[None, :, None] * primary[None, None, :]
+    items = z[:, :, place] + _ITEM_NOISE * rng.standard_normal((people, len(arms), len(asked)))
+    points = np.array([_most(q) for q in asked])
+    scale = np.array([_POINTS.get(_most(q), _most(q) / 5) for q in asked])
+    found = np.clip(np.rint((points + 1) / 2 + scale * items), 1, points)
+    flip = np.array([q.reversed for q in asked], dtype=bool)
+    found = np.where(flip, points + 1 - found, found)
+    for n, question in enumerate(asked):
+        if question.check is not None:
+            wrong = rng.random((people, len(arms))) < _INATTENTIVE
+            found[:, :, n] = np.where(wrong, question.check % points[n] + 1, question.check)
+    result: NDArray[np.float64] = found
+    return result
+
+
+def _most(question: Question) -> int:
+    """Return the highest answer to a question that a simulated person gives."""
+    if question.kind == "choice":
+        return len(question.choices)
+    return question.points if question.kind == "scale" else round(question.most or 7)
+
+
+def _empty(name: str) -> pl.DataFrame:
+    return pl.DataFrame(schema={column: kind for column, (kind, _) in COLUMNS[name].items()})
+
+
+@contextmanager
+def _served(app: Any) -> Iterator[int]:
+    """Serve an application on a free port of loopback, and give the port."""
+    (listener,) = bind("127.0.0.1", 0)
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            if not thread.is_alive():
+                raise ResourceError("The server of the simulated people could not start.")
+            time.sleep(0.01)
+        yield int(listener.getsockname()[1])
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+class _SimulatedPerson:
+    """Somebody who reads the pages and sends their forms."""
+
+    def __init__(
+        self,
+        study: UserStudy,
+        people: StudyStore,
+        port: int,
+        answers: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> None:
+        self.study, self.people, self.answers, self.rng = study, people, answers, rng
+        self.host = f"127.0.0.1:{port}"
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self.cookie = SimpleCookie()
+
+    def run(self) -> None:
+        """Go through the whole study."""
+        try:
+            self._get("/")
+            self._post("/consent", agree="1", PROLIFIC_PID=f"simulated {self.rng.bytes(8).hex()}")
+            found = self.people.find(id_of(next(iter(self.cookie.values())).value))
+            if found is None:
+                raise ResourceError("A simulated person got no place in the plan.")
+            places = {arm.name: n for n, arm in enumerate(self.study.arms)}
+            for n, step in enumerate(self.study.steps(found.order)):
+                if step.kind == "start":
+                    self._pick(n)
+                elif step.kind == "task":
+                    self._do_task(n, step.arm, step.task)
+                elif step.kind == "questions":
+                    own = self.answers[places[step.arm]] if step.arm and not step.task else None
+                    self._answer(n, self.study.asked_at(step), own)
+                elif step.kind == "instructions":
+                    self._post("/next", step=str(n))
+        finally:
+            self.connection.close()
+
+    def _pick(self, n: int) -> None:
+        """Pick as many as are asked for, page by page."""
+        left = self.study.picks
+        while left > 0:
+            picks = self._some(self._get("/"), "pick", left)
+            self._post("/act", step=str(n), pick=picks)
+            left -= len(picks)
+
+    def _do_task(self, n: int, arm: str, name: str) -> None:
+        task = self.study.by_task[name]
+        page = self._get("/")
+        if self.study.by_arm[arm].presses and (presses := self._some(page, "press", 1)):
+            self._post("/act", step=str(n), press=presses)
+            page = self._get("/")
+        for item in self._some(page, "choose", task.min_looks):
+            self._get(f"/look?{urlencode({'id': item})}")
+        if task.choose:
+            self._post("/act", step=str(n), choose=self._some(page, "choose", task.choose))
+        self._post("/next", step=str(n))
+
+    def _answer(self, n: int, asked: tuple[Question, ...], own: NDArray[np.float64] | None) -> None:
+        """Answer with the points that were drawn; other questions with any answer."""
+        fields = {}
+        for place, question in enumerate(asked):
+            if question.kind == "text":
+                continue
+            if own is not None:
+                value = own[place]
+            elif question.check is not None:
+                value = question.check
+            else:
+                value = self.rng.integers(max(1, int(question.least or 1)), _most(question) + 1)
+            fields[f"q-{question.id}"] = f"{value:g}"
+        self._post("/next", step=str(n), **fields)
+
+    def _some(self, page: str, field: str, n: int) -> list[str]:
+        """Return the values of some buttons of a page."""
+        found = [unescape(v) for v in re.findall(rf'name="{field}" value="([^"]*)"', page)]
+        found = list(dict.fromkeys(found))
+        chosen = self.rng.permutation(len(found))[:n]
+        return [found[i] for i in sorted(chosen.tolist())]
+
+    def _get(self, path: str) -> str:
+        return self._send("GET", path, None)
+
+    def _post(self, path: str, **fields: str | list[str]) -> None:
+        self._send("POST", path, urlencode(fields, doseq=True))
+
+    def _send(self, method: str, path: str, body: str | None) -> str:
+        headers = {"origin": f"http://{self.host}", "accept": "text/html"}
+        headers["cookie"] = "; ".join(f"{k}={v.value}" for k, v in self.cookie.items())
+        if body is not None:
+            headers["content-type"] = "application/x-www-form-urlencoded"
+        self.connection.request(method, path, body, headers)
+        answer = self.connection.getresponse()
+        text = answer.read().decode()
+        for name, value in answer.getheaders():
+            if name.lower() == "set-cookie":
+                self.cookie.load(value)
+        place = answer.getheader("location") or ""
+        if answer.status >= 400 or "note=" in place:
+            raise ResourceError(
+                f"A simulated person was refused: {method} {path} gave {answer.status} {place}."
+            )
+        return text

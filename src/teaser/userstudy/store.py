@@ -1,0 +1,410 @@
+"""Participants of a study in the database: their places, steps, log and answers.
+
+Each action is one transaction, in which the row of the participant is locked: two tabs, or two
+servers, give what one after the other would, and what was answered is stored.
+"""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import numpy as np
+from sqlalchemy import Connection, delete, func, insert, select, text, update
+
+from teaser.app.state import Draft
+from teaser.app.store import Store, events, hash_of, person
+from teaser.app.store import study_answer as answers
+from teaser.app.store import study_frozen as frozen
+from teaser.app.store import study_log as log
+from teaser.app.store import study_participant as participants
+from teaser.app.store import study_session as sessions
+from teaser.errors import LimitError, ParameterError, StoreError, UnknownNameError
+from teaser.userstudy.plan import UserStudy
+
+Mode = Literal["real", "pilot", "simulated"]
+# The numbers by which a recruiting service knows a person; the first one tells people apart.
+RECRUITING = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+# The most rows of one person's log.
+MAX_ROWS = 2_000
+_LOCK = 727_002
+
+
+@dataclass(frozen=True)
+class Participant:
+    """One person of a study, as stored.
+
+    `state` holds what is not an answer yet: picks, and of the present step what was chosen and
+    looked at, and since when it is shown. `persons` are the site's persons of the arms.
+    """
+
+    id: str
+    place: int
+    order: int
+    step: int
+    language: str
+    state: dict[str, Any]
+    persons: dict[str, str]
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass
+class Change:
+    """What an action changes: the step, the state, rows of the log, answers."""
+
+    step: int | None = None
+    state: dict[str, Any] | None = None
+    log: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    is_end: bool = False
+
+
+class StudyStore:
+    """The people of one study, in one mode: real, pilot or simulated ones.
+
+    Parameters
+    ----------
+    store
+        The store of the site, with its tables.
+    study
+        The study.
+    mode
+        Pilot and simulated people are counted and kept apart from real ones.
+    clock
+        Returns the time.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        study: UserStudy,
+        mode: Mode = "real",
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.store = store
+        self.study = study
+        self.mode = mode
+        self.hashes = study.hashes()
+        self._database = store.database
+        self._clock = clock
+        self._own = (participants.c.study == study.name, participants.c.mode == mode)
+
+    def check_frozen(self) -> None:
+        """Raise `ParameterError` if the study changed since its first participant."""
+        if self.mode == "real":
+            self._database.read(self._check_frozen)
+
+    def find(self, token_id: str | None, recruit_id: str = "") -> Participant | None:
+        """Return the participant of a cookie, or with an id of a recruiting service its own.
+
+        Who comes with a known id in another browser goes on there: the cookie of that browser
+        becomes the participant's.
+        """
+        if not recruit_id:
+            return self._find(participants.c.token_id == token_id) if token_id else None
+        digest = self.recruit_hash(recruit_id)
+        found = self._find(participants.c.recruit_hash == digest)
+        if found is not None and token_id:
+            self._database.write(lambda c: self._take_token(c, found.id, token_id))
+        return found
+
+    def get(self, participant_id: str) -> Participant:
+        """Return a participant."""
+        found = self._find(participants.c.id == participant_id)
+        if found is None:
+            raise UnknownNameError("person")
+        return found
+
+    def is_full(self) -> bool:
+        """Return whether all places of the plan are taken."""
+        return sum(self._database.read(self._counts)) >= self.study.people
+
+    def join(
+        self, token_id: str, *, language: str, recruiting: Mapping[str, str] | None = None
+    ) -> Participant | None:
+        """Give somebody a place in the plan, the same one if they have one; None if it is full.
+
+        The order of arms is one that fewest people have, who finished or are still there; of
+        several, the seed draws one.
+        """
+        given = {name: value for name in RECRUITING if (value := (recruiting or {}).get(name))}
+        recruit_id = given.get(RECRUITING[0], "")
+        digest = self.recruit_hash(recruit_id) if recruit_id else None
+        participant_id, now = secrets.token_urlsafe(32), self._clock()
+        # Before the transaction: the key may have to be read, which takes a second connection.
+        code_hash = hash_of(self.withdrawal_code(participant_id))
+        hashed = {name: self.recruit_hash(value) for name, value in given.items()}
+
+        def add(connection: Connection) -> str | None:
+            self._lock(connection)
+            if digest is None:
+                known = participants.c.token_id == token_id
+            else:
+                known = participants.c.recruit_hash == digest
+            query = select(participants.c.id).where(*self._own, known)
+            if found := connection.execute(query).scalar_one_or_none():
+                return str(found)
+            counts = self._counts(connection)
+            if sum(counts) >= self.study.people:
+                return None
+            self._freeze(connection, now)
+            query = select(func.max(participants.c.place)).where(*self._own)
+            place = (connection.execute(query).scalar_one() or 0) + 1
+            fewest = [i for i, n in enumerate(counts) if n == min(counts)]
+            order = int(np.random.default_rng([self.study.seed, place]).choice(fewest))
+            row: dict[str, Any] = {
+                "id": participant_id,
+                "study": self.study.name,
+                "mode": self.mode,
+            }
+            row |= {"place": place, "recruit_hash": digest, "arm_order": order}
+            row |= {
+                "code_hash": code_hash,
+                "language": language,
+                "consent": self.study.consent.version,
+                "step": 0,
+            }
+            row |= {"version": 1, "created_at": now, "active_at": now, "hashes": self.hashes}
+            row |= {"state": {"since": now.isoformat()}}
+            connection.execute(insert(participants).values(row))
+            self._take_token(connection, participant_id, token_id)
+            self._add_arms(connection, participant_id, order, now)
+            first = {"consent": self.study.consent.version, "language": language, **hashed}
+            _append(connection, participant_id, 1, now, 0, [("consent", first)])
+            return participant_id
+
+        found = self._database.write(add)
+        return None if found is None else self.get(found)
+
+    def act(
+        self, participant_id: str, decide: Callable[[Participant], Change | None]
+    ) -> Participant:
+        """Let a function decide on a participant's row, and store what it decides.
+
+        Raises
+        ------
+        UnknownNameError
+            If the participant withdrew meanwhile.
+        LimitError
+            If the log of the participant has as many rows as it may.
+        """
+        now = self._clock()
+
+        def change(connection: Connection) -> Participant:
+            mine = participants.c.id == participant_id
+            row = connection.execute(select(participants).where(mine).with_for_update()).first()
+            if row is None:
+                raise UnknownNameError("person")
+            before = self._participant(connection, row)
+            done = decide(before)
+            if done is None:
+                return before
+            if row.version + len(done.log) > MAX_ROWS:
+                raise LimitError(
+                    "{limit:,} actions are stored for this person, which is the most.",
+                    problem="actions",
+                    limit=MAX_ROWS,
+                )
+            _append(connection, participant_id, row.version + 1, now, row.step, done.log)
+            new = {"version": row.version + len(done.log), "active_at": now}
+            if done.state is not None:
+                new["state"] = done.state
+            if done.step is not None:
+                kept = {"picks": (done.state or row.state).get("picks", [])}
+                new |= {"step": done.step, "state": {**kept, "since": now.isoformat()}}
+            if done.is_end and row.finished_at is None:
+                new["finished_at"] = now
+            connection.execute(update(participants).where(mine).values(new))
+            given = [
+                {"participant_id": participant_id, "step": row.step, "question": name}
+                | {"at": now, "value": value}
+                for name, value in done.answers.items()
+            ]
+            if given:
+                connection.execute(insert(answers), given)
+            after = connection.execute(select(participants).where(mine)).one()
+            return self._participant(connection, after)
+
+        return self._database.write(change)
+
+    def withdraw(self, code: str) -> bool:
+        """Delete all of the person with a withdrawal code; return whether there was one."""
+        digest = hash_of(plain_code(code))
+
+        def remove(connection: Connection) -> bool:
+            query = select(participants.c.id).where(participants.c.code_hash == digest)
+            found = connection.execute(query).scalar_one_or_none()
+            if found is None:
+                return False
+            own = select(sessions.c.person_id).where(sessions.c.participant_id == found)
+            connection.execute(delete(person).where(person.c.id.in_(own)))
+            connection.execute(delete(participants).where(participants.c.id == found))
+            return True
+
+        done = self._database.write(remove)
+        if done:
+            with suppress(StoreError):  # a reader may be in the way; the next start does it
+                self._database.empty_log()
+        return done
+
+    def withdrawal_code(self, participant_id: str) -> str:
+        """Return the code with which a participant can withdraw; only its hash is stored."""
+        digest = self._keyed("withdraw", participant_id)
+        return base64.b32encode(digest).decode()[:16]
+
+    def recruit_hash(self, value: str) -> str:
+        """Return an id of a recruiting service under the key of the store."""
+        return self._keyed("recruit", value).hex()
+
+    def public_id(self, participant_id: str) -> str:
+        """Return the name of a participant in exports; nothing in the database follows from it."""
+        return self._keyed("export", participant_id).hex()[:12]
+
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """Return all rows of the study in its mode, by table, for exports."""
+
+        def read(connection: Connection) -> dict[str, list[dict[str, Any]]]:
+            mine = select(participants.c.id).where(*self._own)
+            persons = select(sessions.c.person_id).where(sessions.c.participant_id.in_(mine))
+            found = {
+                "participants": select(participants).where(*self._own).order_by("place"),
+                "sessions": select(sessions)
+                .where(sessions.c.participant_id.in_(mine))
+                .order_by("participant_id", "position"),
+                "log": select(log)
+                .where(log.c.participant_id.in_(mine))
+                .order_by("participant_id", "seq"),
+                "answers": select(answers)
+                .where(answers.c.participant_id.in_(mine))
+                .order_by("participant_id", "step"),
+                "actions": select(events)
+                .where(events.c.person_id.in_(persons))
+                .order_by("person_id", "seq"),
+            }
+            return {
+                name: [dict(row) for row in connection.execute(query).mappings()]
+                for name, query in found.items()
+            }
+
+        return self._database.read(read)
+
+    def _find(self, condition: Any) -> Participant | None:
+        def read(connection: Connection) -> Participant | None:
+            row = connection.execute(select(participants).where(*self._own, condition)).first()
+            return None if row is None else self._participant(connection, row)
+
+        return self._database.read(read)
+
+    def _participant(self, connection: Connection, row: Any) -> Participant:
+        query = select(sessions.c.arm, sessions.c.person_id)
+        found = connection.execute(query.where(sessions.c.participant_id == row.id))
+        return Participant(
+            row.id,
+            row.place,
+            row.arm_order,
+            row.step,
+            row.language,
+            dict(row.state),
+            dict(tuple(row) for row in found),
+            row.created_at,
+            row.finished_at,
+        )
+
+    def _counts(self, connection: Connection) -> list[int]:
+        """Return how many people have each order: those who finished, and those still there."""
+        still = participants.c.active_at >= self._clock() - timedelta(
+            minutes=self.study.abandon_after
+        )
+        query = select(participants.c.arm_order, func.count()).where(
+            *self._own, participants.c.finished_at.is_not(None) | still
+        )
+        found = dict(tuple(row) for row in connection.execute(query.group_by("arm_order")))
+        return [found.get(order, 0) for order in range(len(self.study.orders))]
+
+    def _take_token(self, connection: Connection, participant_id: str, token_id: str) -> None:
+        """Let a cookie belong to a participant, and to no other one of the study."""
+        others = update(participants).where(*self._own, participants.c.token_id == token_id)
+        connection.execute(others.values(token_id=None))
+        mine = update(participants).where(participants.c.id == participant_id)
+        connection.execute(mine.values(token_id=token_id))
+
+    def _add_arms(
+        self, connection: Connection, participant_id: str, order: int, now: datetime
+    ) -> None:
+        """Add a person of the site for each arm; the API and `teaser refit` do not see them."""
+        empty = {"version": 0, "bytes": 0, "state": Draft().to_json(), "is_site": False}
+        for position, arm in enumerate(self.study.orders[order], 1):
+            person_id = secrets.token_urlsafe(32)
+            connection.execute(insert(person).values(id=person_id, created_at=now, **empty))
+            row = {"participant_id": participant_id, "position": position, "arm": arm}
+            connection.execute(insert(sessions).values(**row, person_id=person_id))
+
+    def _lock(self, connection: Connection) -> None:
+        """Let arrivals wait for each other; SQLite has one writer anyway."""
+        if connection.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+
+    def _freeze(self, connection: Connection, now: datetime) -> None:
+        if self.mode != "real":
+            return
+        self._check_frozen(connection)
+        if connection.execute(self._frozen_query()).first() is None:
+            row = {"study": self.study.name, "at": now, "hashes": self.hashes}
+            connection.execute(insert(frozen).values(row))
+
+    def _frozen_query(self) -> Any:
+        return select(frozen.c.hashes, frozen.c.at).where(frozen.c.study == self.study.name)
+
+    def _check_frozen(self, connection: Connection) -> None:
+        found = connection.execute(self._frozen_query()).first()
+        if found is None or found.hashes == self.hashes:
+            return
+        names = {*found.hashes, *self.hashes}
+        changed = sorted(n for n in names if found.hashes.get(n) != self.hashes.get(n))
+        raise ParameterError(
+            f"The study {self.study.name!r} is frozen since its first participant on "
+            f"{found.at:%Y-%m-%d}, and this changed: {', '.join(changed)}. Bring it back; or take "
+            "another name (name = ...) or database for a new study; or serve it with --pilot, "
+            "which marks its data."
+        )
+
+    def _keyed(self, purpose: str, value: str) -> bytes:
+        key = self.store.signing_key
+        return hmac.new(key, f"study {purpose} {value}".encode(), hashlib.sha256).digest()
+
+
+def plain_code(text: str) -> str:
+    """Return a withdrawal code as it is hashed, however it was typed."""
+    return "".join(letter for letter in text.upper() if letter.isalnum())
+
+
+def spaced_code(code: str) -> str:
+    """Return a withdrawal code in groups of four letters, as people read it."""
+    return "-".join(code[i : i + 4] for i in range(0, len(code), 4))
+
+
+def _append(
+    connection: Connection,
+    participant_id: str,
+    first: int,
+    now: datetime,
+    step: int,
+    rows: list[tuple[str, dict[str, Any]]],
+) -> None:
+    """Add rows to a log, numbered from `first` on."""
+    if rows:
+        connection.execute(
+            insert(log),
+            [
+                {"participant_id": participant_id, "seq": first + n, "at": now, "step": step}
+                | {"kind": kind, "data": data}
+                for n, (kind, data) in enumerate(rows)
+            ],
+        )

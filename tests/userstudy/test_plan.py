@@ -1,0 +1,110 @@
+"""The file of a study: what is wrong is told in a sentence, and orders are balanced."""
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from teaser import Category, Dataset, Teaser
+from teaser.app.i18n.texts import LANGUAGES, texts_in
+from teaser.errors import ArtifactError, ParameterError
+from teaser.userstudy.lists import open_catalogues, untranslated
+from teaser.userstudy.plan import UserStudy, latin_square, new_study, question_sets
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_example_of_the_tree_is_what_the_command_writes() -> None:
+    assert (ROOT / "examples" / "user_study.toml").read_text() == new_study()
+
+
+def test_the_example_has_three_arms_on_the_built_in_events(write: Callable[..., Path]) -> None:
+    study = UserStudy.read(write())
+    assert [arm.name for arm in study.arms] == ["list", "reasons", "presses"]
+    alone, reasons, presses = study.arms
+    assert (alone.parts, alone.presses) == ((), False)
+    assert reasons.parts
+    assert not reasons.presses
+    assert presses.parts
+    assert presses.presses
+    assert set(open_catalogues(study)) == {"list", "reasons", "presses"}
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_each_arm_is_in_each_place_and_follows_each_other_one_equally_often(n: int) -> None:
+    rows = latin_square(n)
+    for place in range(n):
+        assert len(set(Counter(row[place] for row in rows).values())) == 1
+    follows = Counter(pair for row in rows for pair in pairwise(row))
+    assert len(set(follows.values())) <= 1
+    assert len(follows) == n * (n - 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[arms.presses] ", "[arms.presses]\npressses = 1 ", "no entry 'pressses'. Known: "),
+        ('compare = "list"', 'compare = "lst"', "'lst', which is not known. Known: list, reasons"),
+        ('primary = ["control"', 'primary = ["kontrol"', "Closest: control"),
+        ('id = "age"\n', "", "lacks id"),
+        ('id = "age"', 'id = "best"', "Two questions have the id 'best'"),
+        ('languages = ["en"]', 'languages = ["de"]', "no language 'de'. Known: en, nl, fr"),
+        ('languages = ["en"]', 'languages = ["en", "nl"]', "in one language, and the study has 2"),
+        ('title = "Events for you"', "title = { nl = 'x' }", "lacks a text in en"),
+        ("reasons = true ", 'reasons = ["tag"] ', "must be"),
+        ("check = 2 ", "check = 9 ", "attention check"),
+        ("choose = 3", "choose = 13", "from 0 to 12"),
+        ('sets = ["control"', 'sets = ["joy"', "'joy', which is not known"),
+        ('name = "Events"', 'nme = "Events"', "'nme', which is not known"),
+        ('name = "Events"', "port = 1", "'port', which is not known"),
+        ("people = 60 ", "people = 0 ", "people must be from 1 to"),
+        ("# ends = 2027-01-31", "ends = 'soon'", "ends must be a day as 2027-01-31, found 'soon'"),
+        ("design = ", "desing = ", "no entry 'desing'"),
+        ('design = "within"', 'design = "both"', "between, within, found 'both'"),
+        ("# variety = 0.3 ", "variety = 3.0 ", "from 0 to 1"),
+        ("# link = \"https", "link = \"http", "must begin with https://"),
+        ("[arms.list] ", "[arms.'my list'] ", "needs a name of 1 to 40 letters"),
+        ("[questions]\n", "[questions\n", "is not a TOML file"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_told_in_a_sentence(
+    write: Callable[..., Path], old: str, new: str, said: str
+) -> None:
+    path = write((old, new))
+    with pytest.raises(ParameterError) as error:
+        UserStudy.read(path)
+    assert said in str(error.value)
+    assert str(path) in str(error.value)
+
+
+def test_a_study_without_its_model_names_the_folder(write: Callable[..., Path]) -> None:
+    path = write(('model = "events"', 'model = "nothing"'))
+    with pytest.raises(ArtifactError, match="nothing"):
+        open_catalogues(UserStudy.read(path))
+
+
+def test_a_model_without_names_in_a_language_is_told(
+    write: Callable[..., Path], tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path
+) -> None:
+    path = write(('model = "events"\nreasons = false', 'model = "other"\nreasons = false'))
+    dataset = Dataset.from_tables(*tables, rules=[Category("type")])
+    Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset).save(tmp_path / "other")
+    study = UserStudy.read(path)
+    said = untranslated(study, open_catalogues(study), texts_in("nl"))
+    assert len(said) == 1
+    assert "The model of the arm 'list' has no names of tags in 'nl'" in said[0]
+
+
+def test_our_questions_are_in_every_language_and_some_count_from_the_other_end() -> None:
+    sets = question_sets()
+    assert set(sets) == {"control", "transparency", "trust", "satisfaction", "effort"}
+    for asked in sets.values():
+        assert len(asked) == 3
+        assert sum(q.reversed for q in asked) == 1
+        for question in asked:
+            assert isinstance(question.text, dict)
+            assert set(question.text) == set(LANGUAGES)
+            assert all(question.text.values())
