@@ -220,7 +220,7 @@ def _scores(
     if isinstance(model, TaggedModel):
         how = steering or DEFAULT_STEERING
         return model.score_batch(history, presses, about=about, steering=how)
-    return model.score_batch(history)
+    return model.score_batch(history, *([] if presses is None else [presses]))
 
 
 def _user_features(model: Model, fold: Fold) -> sp.csr_array | None:
@@ -252,7 +252,9 @@ def _check(
             f"{name} knows {len(model.items_):,} items and the fold {fold.n_items:,}. "
             "Fit it to the training part of the same split."
         )
-    if not isinstance(model, TaggedModel) and (presses is not None or steering is not None):
+    steerable = isinstance(model, TaggedModel)
+    takes_presses = steerable or getattr(model, "takes_presses", False)
+    if (presses is not None and not takes_presses) or (steering is not None and not steerable):
         raise ParameterError(f"{name} has no tags: leave out presses and steering.")
     if presses is not None and len(presses) != fold.n_users:
         raise ParameterError(

@@ -15,6 +15,8 @@ from teaser.errors import ParameterError
 from teaser.evaluate.metrics import Summary, as_rows
 from teaser.evaluate.protocol import BATCH_MEMORY, Callback, Evaluation, evaluate, recommend_lists
 from teaser.explain import PARTS
+from teaser.model.base import Model
+from teaser.model.scores import press_steps
 from teaser.model.tagged import TaggedModel
 from teaser.parameters import check_k
 from teaser.profile import DEFAULT_STEERING, Steering, check_press
@@ -56,8 +58,51 @@ class Simulation:
     among: str = "all"
 
 
+class Bonus:
+    """A model without tags that is steered all the same: a press adds to the items of its tag.
+
+    It is what one would do without a steerable model. A press on a tag adds the step of a person
+    to the score of each item that carries the tag; the step is that of `Steering`, made from the
+    model's own scores.
+
+    Parameters
+    ----------
+    model
+        A fitted model, such as EASE.
+    tagged
+        A model of the same items, whose tags are pressed.
+    """
+
+    takes_presses = True
+
+    def __init__(self, model: Model, tagged: TaggedModel) -> None:
+        self.model, self.tagged = model, tagged
+        self.items_, self.popularity_ = model.items_, model.popularity_
+        self.tags_, self.tag_table_ = tagged.tags_, tagged.tag_table_
+        self.decoder_ = tagged.decoder_
+        self._carried = (tagged.decoder_ != 0).astype(np.float64).T.tocsr()
+        self._columns = {tag: column for column, tag in enumerate(tagged.tags_)}
+
+    def check_fitted(self) -> None:
+        """Raise `NotFittedError` unless both models are fitted."""
+        self.model.check_fitted()
+        self.tagged.check_fitted()
+
+    def score_batch(self, X: Any, presses: Sequence[Mapping[Tag, int]] | None = None) -> Array:
+        """Return the score of every item for every row of histories (users x items)."""
+        scores = np.asarray(self.model.score_batch(X), dtype=np.float64)
+        if presses is None:
+            return scores
+        pressed = sp.lil_array((len(presses), len(self._columns)))
+        for row, own in enumerate(presses):
+            for tag, count in own.items():
+                pressed[row, self._columns[tag]] = count
+        steps = press_steps(scores, sp.csr_array(X))
+        return scores + steps[:, None] * (pressed.tocsr() @ self._carried).toarray()
+
+
 def simulate(
-    model: TaggedModel,
+    model: TaggedModel | Bonus,
     fold: Fold,
     *,
     n_tags: int = 1,
@@ -65,7 +110,7 @@ def simulate(
     draws: int = 3,
     among: str = "all",
     rng: int | np.random.Generator,
-    steering: Steering = DEFAULT_STEERING,
+    steering: Steering | None = None,
     training: Dataset | None = None,
     metrics: Sequence[str] | None = None,
     shown: int = 100,
@@ -102,6 +147,8 @@ def simulate(
         See `evaluate`.
     """
     _check(model, n_tags, strength, draws, among)
+    if isinstance(model, TaggedModel):
+        steering = steering or DEFAULT_STEERING
     generator = as_generator(rng)
     weights = tag_weights(model, fold, among)
     if strength < 0:
@@ -138,18 +185,18 @@ def simulate(
     )
 
 
-def tag_weights(model: TaggedModel, fold: Fold, among: str = "all") -> sp.csr_array:
+def tag_weights(model: TaggedModel | Bonus, fold: Fold, among: str = "all") -> sp.csr_array:
     """Return how many held-out items of each user carry each declared or discovered tag."""
     return count_tags(fold.held_out, model, among)
 
 
-def has_tags(model: TaggedModel, among: str) -> bool:
+def has_tags(model: TaggedModel | Bonus, among: str) -> bool:
     """Whether a model has tags of a kind that can be pressed."""
     return bool(_pressable(model, among).any())
 
 
 def unwanted_weights(
-    model: TaggedModel, held_out: sp.csr_array, lists: Array, among: str = "all"
+    model: TaggedModel | Bonus, held_out: sp.csr_array, lists: Array, among: str = "all"
 ) -> sp.csr_array:
     """Return how many listed items carry each tag that no held-out item of the user carries.
 
@@ -219,7 +266,7 @@ def average(rounds: Sequence[Evaluation]) -> Evaluation:
     )
 
 
-def count_tags(rows: sp.csr_array, model: TaggedModel, among: str = "all") -> sp.csr_array:
+def count_tags(rows: sp.csr_array, model: TaggedModel | Bonus, among: str = "all") -> sp.csr_array:
     """Return how many items of each row carry each tag (rows x tags).
 
     Columns other than declared and discovered tags, or those of one kind, count nothing.
@@ -231,7 +278,7 @@ def count_tags(rows: sp.csr_array, model: TaggedModel, among: str = "all") -> sp
     return _tidy((rows != 0).astype(np.float64) @ carried)
 
 
-def _pressable(model: TaggedModel, among: str) -> Array:
+def _pressable(model: TaggedModel | Bonus, among: str) -> Array:
     """Return which columns are tags of a kind (tags)."""
     table = model.tag_table_
     is_tag = np.arange(len(table.tags)) < table.n_personal
@@ -246,7 +293,7 @@ def _tidy(matrix: Any) -> sp.csr_array:
 
 
 def _check(model: Any, n_tags: Any, strength: Any, draws: Any, among: Any) -> None:
-    if not isinstance(model, TaggedModel):
+    if not isinstance(model, TaggedModel | Bonus):
         raise ParameterError(
             f"{type(model).__name__} has no tags to press. Use a model with tags, such as Teaser."
         )
