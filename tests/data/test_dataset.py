@@ -439,7 +439,7 @@ class TestStrengths:
         equal = made([0.3] * 6)
         assert set(equal.X.data.tolist()) == {1.0}
         assert any("same strength" in note for note in equal.notes)
-        with pytest.raises(DataError, match="No positive interaction is left.*6 rows of strength"):
+        with pytest.raises(DataError, match=r"No positive interaction is left.*6 rows of strength"):
             made([0.0] * 6)
         users = {"user_id": list(range(3000)), "item_id": ["a", "b", "c"] * 1000}
         rows = pl.DataFrame(users | {"plays": [3e38] + [1.0] * 2999})

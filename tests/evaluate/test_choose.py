@@ -133,7 +133,9 @@ def test_the_reason_tells_what_content_and_powers_brought() -> None:
     said = explain_choice(Recipe((base, tried(0.42, 1.0), tried(0.41, 10.0)), "discovered", ""))
     assert "Content of 1 brings +5.0 % to discovered." in said
     assert "power" not in said
-    said = explain_choice(Recipe((base, tried(0.39, 0.1), tried(0.404, 0.0, 0.1)), "discovered", ""))
+    said = explain_choice(
+        Recipe((base, tried(0.39, 0.1), tried(0.404, 0.0, 0.1)), "discovered", "")
+    )
     assert "Content does not help discovered here." in said
     assert "A history power of 0.1 brings +1.0 % to discovered." in said
 
@@ -256,6 +258,35 @@ def test_the_model_is_the_chosen_one_fitted_to_everybody(chosen: Any, many: Data
     )
     counts = many.item_counts / many.item_counts.max()
     np.testing.assert_allclose(model.popularity_, counts)
+
+
+def test_content_is_tried_on_one_recipe_and_kept(chosen: Any) -> None:
+    record = record_of(chosen[0])
+
+    def content(trial: Any) -> float:
+        return float((trial.parameters.get("content") or {"weight": 0.0})["weight"])
+
+    tried = [t for t in record.tried if t.name == "discovered"]
+    assert {content(t) for t in tried} >= {0.0, 0.1}
+    first = [t for t in tried if t.parameters["l2_encoder"] == 3000.0]
+    best = content(max(first, key=lambda t: t.ndcg))
+    assert {content(t) for t in record.tried if t.name == "neighbours"} == {best}
+    assert {content(t) for t in record.tried if t.name in ("paper", "weighted")} == {0.0}
+    assert "Content " in record.why
+
+
+def test_powers_are_tried_on_what_would_be_chosen(many: Dataset) -> None:
+    model = teaser.fit(many, recipe="weighted")
+    tried = [t for t in record_of(model).tried if t.name == "weighted"]
+    powers = [t.parameters["weights"].get("history_power", 0.0) for t in tried]
+    assert 0.1 in powers
+    assert "istory power " in record_of(model).why
+    best = max(tried, key=lambda t: t.ndcg)
+    assert model.weights is not None
+    assert model.weights.history_power == best.parameters["weights"].get("history_power", 0.0)
+    given = teaser.fit(many, recipe="weighted", weights=Weights(), content=None)
+    assert "power" not in record_of(given).why
+    assert "ontent" not in record_of(given).why
 
 
 def test_it_says_what_it_is_doing(chosen: Any) -> None:

@@ -541,7 +541,9 @@ class _Trials:
         try_recipe(own)
         for parameter, (values, first) in self.plan.axes(name).items():
 
-            def try_value(value: Any, parameter: str = parameter) -> float:
+            def try_value(
+                value: Any, parameter: str = parameter, own: dict[str, Any] = own
+            ) -> float:
                 return try_recipe(own | {parameter: value})
 
             own = own | {parameter: climb(values, first, try_value)}

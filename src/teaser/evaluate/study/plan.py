@@ -143,7 +143,7 @@ class SimulationPlan(_Strict):
     `models` names the models that get it, all interactive ones where it is empty. Presses `among`
     discovered tags are left out for a model that has none. Without `steps`, the step of a press
     is that of the scale; see `Steering`. `bonus` names models without tags that get a bonus on the
-    items of the pressed tags, those of the last interactive model; see `simulation.Bonus`.
+    items of the pressed tags, those of the last interactive model; see `Bonus`.
     """
 
     tags: tuple[int, ...] = (1, 2)

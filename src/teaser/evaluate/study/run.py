@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold, Split
+from teaser.evaluate.bonus import Bonus
 from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
-from teaser.evaluate.simulation import Bonus, has_tags, simulate
+from teaser.evaluate.simulation import has_tags, simulate
 from teaser.evaluate.study.data import describe, make_split, read_data
 from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
 from teaser.evaluate.study.results import (
@@ -128,7 +129,7 @@ class StudyRun:
             )
         self.evaluations[plan.name] = evaluation
         is_tagged = isinstance(model, TaggedModel)
-        used = [*self.study.models, *self.study.simulate]
+        used: list[ModelPlan | SimulationPlan] = [*self.study.models, *self.study.simulate]
         if not is_tagged and all(plan.name not in _parts(each) for each in used):
             del self.models[plan.name]  # an items x items array may be large
         return ModelResult(
@@ -179,8 +180,7 @@ class StudyRun:
             is_tagged = isinstance(model, TaggedModel)
             given: dict[str, Any] = {"name": name, "steering": steering if is_tagged else None}
             if (name, scale) not in without_feedback:
-                plain: Any = model
-                without_feedback[name, scale] = evaluate(plain, fold, **given)
+                without_feedback[name, scale] = evaluate(model, fold, **given)
             pressed: dict[str, Any] = {"strength": strength, "n_tags": n_tags, "draws": plan.draws}
             found = simulate(model, fold, rng=plan.seed, among=among, **pressed, **given)
             results.append(
