@@ -64,7 +64,8 @@ PENALTIES = ("l2_weights", "l2_encoder")
 # The most readable recipe that is at most so much less accurate than the best is chosen.
 TOLERANCE = 0.02
 # What is tried, uphill from one of the values: see `climb`. Of neighbours, penalty and number.
-_ENCODER, _FIRST_ENCODER = (300.0, 3000.0, 30000.0), 1
+# With neighbours, which say what a strongly held back encoder does not, l2_encoder may be larger.
+_FIRST_ENCODER, _SMALL_ENCODER, _LARGE_ENCODER = 3000.0, 300.0, 30000.0
 _CONTENT = (0.0, 0.1, 1.0, 10.0)
 _REMAINDER, _FIRST_REMAINDER = ((15.0, 20), (50.0, 100), (200.0, 100), (1000.0, 100)), 1
 _POWERS = (0.0, 0.1, 0.2, 0.3)
@@ -164,7 +165,7 @@ def first_parameters(name: str, mean_count: float, given: dict[str, Any]) -> dic
     if name == "paper":  # its defaults are within 2 % of the best on every study
         return own | given
     l1 = float(f"{min(300.0, max(5.0, mean_count)):.2g}")
-    return own | {"l2_weights": l1, "l2_encoder": _ENCODER[_FIRST_ENCODER]} | given
+    return own | {"l2_weights": l1, "l2_encoder": _FIRST_ENCODER} | given
 
 
 def ease_penalties(mean_count: float) -> tuple[list[float], int]:
@@ -191,8 +192,9 @@ def axes(name: str, given: Mapping[str, Any], *, content: bool) -> dict[str, tup
     if name == "neighbours":
         kinds = [Remainder(l2=l2, neighbours=m) for l2, m in _REMAINDER]
         found["remainder"] = kinds, _FIRST_REMAINDER
-    if name != "paper":
-        found["l2_encoder"] = list(_ENCODER), _FIRST_ENCODER
+        found["l2_encoder"] = [_FIRST_ENCODER, _LARGE_ENCODER], 0
+    elif name != "paper":
+        found["l2_encoder"] = [_SMALL_ENCODER, _FIRST_ENCODER], 1
     return {parameter: axis for parameter, axis in found.items() if parameter not in given}
 
 
@@ -491,6 +493,7 @@ class _Trials:
         highest, yardstick = self._try_yardstick(shared)
         for name in self.plan.parameters:
             self._climb_recipe(shared, name, highest)
+        for name in self.plan.parameters:
             self._measure_truth(name)
         self._climb_powers(shared, highest)
         self.trials += [Trial(name, reason=why) for name, why in self.plan.left_out.items()]
@@ -533,7 +536,7 @@ class _Trials:
         known: dict[str, float] = {}
 
         def try_recipe(parameters: Mapping[str, Any]) -> float:
-            key = str(sorted(parameters.items()))
+            key = str(Teaser(**parameters).parameters())
             if key not in known:
                 known[key] = self._try_recipe(shared, name, parameters, highest)
             return known[key]
