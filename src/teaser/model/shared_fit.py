@@ -99,12 +99,14 @@ class SharedFits:
         key = (model.content, *alike)
         if key not in self._systems:
             # One at a time: the arrays of a system may be large.
+            like = next((s for k, s in self._systems.items() if k[1:] == alike), None)
             self._systems.clear()
             # Another content moves the encoder less than it is away from zero.
             self._last = {k: last for k, last in self._last.items() if k == alike}
             if self._takes_array(model):
                 model.gram = self._gram(model.dtype, model.weights)
-            self._systems[key] = model.prepare(self.training, discovered=self._groups(model))
+            groups = self._groups(model)
+            self._systems[key] = model.prepare(self.training, discovered=groups, like=like)
         model.fit(
             self.training,
             system=self._systems[key],
