@@ -43,14 +43,16 @@ class Bonus:
         self.model.check_fitted()
         self.tagged.check_fitted()
 
-    def score_batch(self, X: Any, presses: Sequence[Mapping[Tag, int]] | None = None) -> Array:
+    def score_batch(
+        self, X: Any, presses: Sequence[Mapping[Tag, int] | None] | None = None
+    ) -> Array:
         """Return the score of every item for every row of histories (users x items)."""
         scores = np.asarray(self.model.score_batch(X), dtype=np.float64)
         if presses is None:
             return scores
         pressed = sp.lil_array((len(presses), len(self._columns)))
         for row, own in enumerate(presses):
-            for tag, count in own.items():
+            for tag, count in (own or {}).items():
                 pressed[row, self._columns[tag]] = count
         steps = press_steps(scores, sp.csr_array(X))
         added: Array = (pressed.tocsr() @ self._carried).toarray()

@@ -795,8 +795,8 @@ def prepare(
     # ADMM has no preconditioner: it decomposes the whole of G.
     rank = None if solver == "cg" else 0
     seeded = np.random.default_rng(rng)
-    given: dict[str, Any] = {"is_coarse": is_coarse, "like": like}
-    return System.build(gram, D, rank=rank, rng=seeded, **given, **weights)
+    how: dict[str, Any] = {"is_coarse": is_coarse, "like": like, **weights}
+    return System.build(gram, D, rank=rank, rng=seeded, **how)
 
 
 def dispatch(
