@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from commands import refused, said
@@ -113,6 +114,20 @@ def test_an_option_of_tables_is_refused_for_a_public_data_set(tmp_path: Path) ->
     (tmp_path / "ml").mkdir()
     with pytest.raises(ParameterError, match="--item does not go with a public data set"):
         prepare([tmp_path / "ml"], tmp_path / "d", item="i")
+
+
+def test_strengths_are_made_as_asked(paths: list[Path], tmp_path: Path) -> None:
+    rows = pl.read_csv(paths[0])
+    rows = rows.with_columns(when=pl.lit("2024-01-01"), weight=pl.col("rating") / 2)
+    rows.with_columns(when=pl.lit("2024-01-08")).vstack(rows).write_csv(paths[0])
+    options = ("--strength", "weight", "--counts", "log", "--time", "when", "--half-life", "7")
+    text = said("prepare", *paths, "-o", tmp_path / "d", *options)
+    assert "weight x 2^(-age / 7 days), age counted from 2024-01-08" in " ".join(text.split())
+    found = Dataset.load(tmp_path / "d")
+    wanted = np.sort(np.log1p(0.75 * rows["rating"].unique().to_numpy()))
+    ratios = np.unique(found.X.data) / found.X.data.min()
+    np.testing.assert_allclose(ratios, wanted / wanted[0], rtol=1e-6)
+    assert found.X.data.mean() == pytest.approx(1.0)
 
 
 def test_a_folder_that_cannot_be_written_is_noticed_before_reading(tmp_path: Path) -> None:

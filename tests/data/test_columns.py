@@ -209,9 +209,10 @@ class TestAmounts:
     def test_the_options_are_named(self, name: str) -> None:
         (said,) = notes({name: [1.0, 352_698.0, 13.5]})
         assert said == (
-            f"column {name!r} of r.csv goes from 1 to 352,698, and every row counts alike. To let "
-            f"larger ones count more, give --strength {name} --counts log (strength={name!r}, "
-            "counts='log')"
+            f"column {name!r} of r.csv goes from 1 to 352,698, and every row counts alike. Whether "
+            "larger ones should count more is for held-out users to say: prepare a second folder "
+            f"with --strength {name} --counts log (strength={name!r}, counts='log'), and compare "
+            "the nDCG@100 that teaser fit prints for both"
         )
 
     def test_all_that_stands_unused_is_told(self) -> None:

@@ -366,13 +366,42 @@ class TestStrengths:
     def test_rows_decay_before_they_are_merged(self) -> None:
         # Ages of 0, 10, 20 and 0 days: factors of 1, 1/2, 1/4 and 1.
         found = self.entries(time="day", half_life=10)
-        assert found == pytest.approx(
-            {("ann", "a"): 1, ("bob", "a"): 0.25, ("ann", "b"): 1, ("cy", "c"): 1, ("cy", "b"): 1}
-        )
+        wanted = {("ann", "a"): 1, ("bob", "a"): 0.25, ("ann", "b"): 1, ("cy", "c"): 1,
+                  ("cy", "b"): 1}  # fmt: skip
+        assert found == pytest.approx({pair: 5 * x / 4.25 for pair, x in wanted.items()})
         found = self.entries(strength="plays", counts="log", time="day", half_life=10)
-        assert found == pytest.approx(
-            {("ann", "a"): np.log(4.5), ("bob", "a"): np.log(2.25), ("ann", "b"): np.log(2)}
-        )
+        logs = {("ann", "a"): np.log(4.5), ("bob", "a"): np.log(2.25), ("ann", "b"): np.log(2)}
+        mean = sum(logs.values()) / 3
+        assert found == pytest.approx({pair: x / mean for pair, x in logs.items()})
+
+    def test_their_unit_makes_no_difference(self) -> None:
+        def made(factor: float, **options: Any) -> Dataset:
+            plays = self.ROWS.with_columns(pl.col("plays") * factor)
+            return Dataset.from_tables(plays, ITEMS, rules=RULES, strength="plays", **options)
+
+        found = made(1.0)
+        assert found.X.data.mean() == pytest.approx(1.0)
+        for factor in (1e-30, 3.0, 1e30):
+            np.testing.assert_allclose(made(factor).X.data, found.X.data, rtol=1e-6)
+        assert "; divided by their mean, " in found.report.strength
+
+    def test_equal_ones_are_none_and_a_huge_one_is_said(self) -> None:
+        def made(plays: list[float]) -> Dataset:
+            rows = self.ROWS.with_columns(plays=pl.Series(plays))
+            return Dataset.from_tables(rows, ITEMS, rules=RULES, strength="plays")
+
+        equal = made([0.3] * 6)
+        assert set(equal.X.data.tolist()) == {1.0}
+        assert any("same strength" in note for note in equal.notes)
+        with pytest.raises(DataError, match=r"No positive interaction is left.*6 rows of strength"):
+            made([0.0] * 6)
+        users = {"user_id": list(range(3000)), "item_id": ["a", "b", "c"] * 1000}
+        rows = pl.DataFrame(users | {"plays": [3e38] + [1.0] * 2999})
+        huge = Dataset.from_tables(rows, ITEMS, rules=RULES, strength="plays")
+        assert huge.X.nnz == 3000
+        assert (huge.X.data > 0).all()
+        said = "the largest strength is 3,000 times the mean, and drowns others"
+        assert any(said in note for note in huge.notes)
 
     @pytest.mark.parametrize(
         ("options", "problem"),
@@ -453,8 +482,9 @@ class TestHistory:
 
     def test_strengths_come_with_their_items(self) -> None:
         found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES, strength="plays")
-        assert found.history("bob") == {"a": 2.0}
-        assert found.history("ann") == ["a", "b"]
+        # The mean of 2, 1, 1, 1 and 1 is 1.2.
+        assert found.history("bob") == pytest.approx({"a": 2 / 1.2})
+        assert found.history("ann") == pytest.approx({"a": 1 / 1.2, "b": 1 / 1.2})
 
     def test_an_unknown_user(self) -> None:
         found = Dataset.from_tables(TestTimes.ROWS, ITEMS, rules=RULES)

@@ -502,12 +502,14 @@ def test_they_decay_as_interactions_do() -> None:
     )
     rules: dict[str, Any] = {"positive": "rating >= 4", "negative": "rating <= 2", "time": "day"}
     found = Dataset.from_tables(rows, ITEMS, **rules, half_life=30)
-    assert found.history("a") == {"x": 1.0, "y": 0.5, "z": STRENGTH / 2}
+    mean = 2 / 3  # of strengths of 1, 0.5 and 0.5
+    one = pytest.approx({"x": 1.0 / mean, "y": 0.5 / mean, "z": STRENGTH / 2 / mean})
+    assert found.history("a") == one
     # Of two dislikes of y, the later one counts.
-    assert found.history("b") == {"x": 0.5, "y": STRENGTH}
+    assert found.history("b") == pytest.approx({"x": 0.5 / mean, "y": STRENGTH / mean})
     plain = Dataset.from_tables(rows, ITEMS, **rules)
     assert plain.history("a") == {"y": 1.0, "x": 1.0, "z": STRENGTH}
-    assert "from -0.125 to -0.0625 in a history" in " ".join(found.lines())
+    assert "from -0.188 to -0.0938 in a history" in " ".join(found.lines())
     # A half-life that leaves nothing of a dislike leaves the dislike out.
     short = Dataset.from_tables(rows, ITEMS, **rules, half_life=0.1)
     assert short.disliked is not None
@@ -520,8 +522,8 @@ def test_they_are_a_part_of_the_mean_strength() -> None:
     )
     rules: dict[str, Any] = {"negative": "plays <= 1", "strength": "plays"}
     found = Dataset.from_tables(rows, ITEMS, **rules)
-    assert found.history("a") == {"x": 30.0, "y": 10.0, "z": 20 * STRENGTH}
+    assert found.history("a") == {"x": 1.5, "y": 0.5, "z": STRENGTH}
     aged = Dataset.from_tables(rows, ITEMS, **rules, time="day", half_life=30).history("a")
     assert isinstance(aged, dict)
-    # (30 + 10 / 2) / (1 + 1 / 2), and half of it after 30 days
-    assert aged["z"] == pytest.approx(STRENGTH * 35 / 1.5 / 2)
+    # (30 + 10 / 2) / (1 + 1 / 2), and half of it after 30 days, in units of the mean
+    assert aged["z"] == pytest.approx(STRENGTH * 35 / 1.5 / 2 / 17.5)

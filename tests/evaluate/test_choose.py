@@ -18,9 +18,11 @@ from teaser.evaluate import Recipe, Trial
 from teaser.evaluate import choose as module
 from teaser.evaluate.choose import (
     RECIPES,
-    candidates,
     choose,
+    climb,
+    ease_penalties,
     explain_choice,
+    first_parameters,
     make_plan,
     run_plan,
     shown_parameters,
@@ -56,7 +58,33 @@ TRIED = (
 
 def test_the_penalty_on_weights_follows_the_count_of_items() -> None:
     for count, wanted in ((105.0, 100.0), (18.54, 19.0), (0.5, 5.0), (9000.0, 300.0)):
-        assert {c["l2_weights"] for c in candidates("weighted", count, {})} == {wanted}
+        assert first_parameters("weighted", count, {})["l2_weights"] == wanted
+
+
+def test_ease_is_tried_over_a_wide_range() -> None:
+    for count, wanted, first in (
+        (100.0, [30.0, 100.0, 300.0, 1000.0, 3000.0], 300.0),
+        (1.0, [20.0, 30.0], 20.0),
+        (800.0, [240.0, 800.0, 2400.0, 5000.0], 2400.0),
+    ):
+        found, place = ease_penalties(count)
+        assert found == wanted
+        assert found[place] == first
+
+
+@pytest.mark.parametrize("peak", range(5))
+@pytest.mark.parametrize("first", range(5))
+def test_a_climb_finds_the_peak_and_goes_no_further(first: int, peak: int) -> None:
+    tried: list[int] = []
+
+    def height(value: int) -> float:
+        tried.append(value)
+        return -abs(value - peak)
+
+    assert climb(range(5), first, height) == peak
+    assert len(tried) == len(set(tried))
+    assert min(tried) >= min(first, peak) - 1
+    assert max(tried) <= max(first, peak) + 1
 
 
 def test_the_most_readable_within_two_percent_is_chosen() -> None:
@@ -92,6 +120,24 @@ def test_the_reason_tells_how_far_tags_reach() -> None:
     assert "; with discovered tags it is 40 %." in explain_choice(Recipe(worse, "paper", ""))
     alone = Recipe(TRIED[:2] + TRIED[4:6], "discovered", "", yardstick="NeighbourEASE")
     assert explain_choice(alone).startswith("Discovered tags reach 93 % of NeighbourEASE here.")
+
+
+def test_the_reason_tells_what_content_and_powers_brought() -> None:
+    def tried(ndcg: float, content: float = 0.0, power: float = 0.0) -> Trial:
+        own: dict[str, Any] = {"weights": {"user_power": 0.5}}
+        own |= {"content": {"weight": content}} if content else {}
+        own["weights"] |= {"history_power": power} if power else {}
+        return Trial("discovered", own, ndcg, ndcg)
+
+    base = tried(0.40)
+    said = explain_choice(Recipe((base, tried(0.42, 1.0), tried(0.41, 10.0)), "discovered", ""))
+    assert "Content of 1 brings +5.0 % to discovered." in said
+    assert "power" not in said
+    said = explain_choice(
+        Recipe((base, tried(0.39, 0.1), tried(0.404, 0.0, 0.1)), "discovered", "")
+    )
+    assert "Content does not help discovered here." in said
+    assert "A history power of 0.1 brings +1.0 % to discovered." in said
 
 
 def test_partitions_that_leave_no_room_take_less(
@@ -212,6 +258,35 @@ def test_the_model_is_the_chosen_one_fitted_to_everybody(chosen: Any, many: Data
     )
     counts = many.item_counts / many.item_counts.max()
     np.testing.assert_allclose(model.popularity_, counts)
+
+
+def test_content_is_tried_on_one_recipe_and_kept(chosen: Any) -> None:
+    record = record_of(chosen[0])
+
+    def content(trial: Any) -> float:
+        return float((trial.parameters.get("content") or {"weight": 0.0})["weight"])
+
+    tried = [t for t in record.tried if t.name == "discovered"]
+    assert {content(t) for t in tried} >= {0.0, 0.1}
+    first = [t for t in tried if t.parameters["l2_encoder"] == 3000.0]
+    best = content(max(first, key=lambda t: t.ndcg))
+    assert {content(t) for t in record.tried if t.name == "neighbours"} == {best}
+    assert {content(t) for t in record.tried if t.name in ("paper", "weighted")} == {0.0}
+    assert "Content " in record.why
+
+
+def test_powers_are_tried_on_what_would_be_chosen(many: Dataset) -> None:
+    model = teaser.fit(many, recipe="weighted")
+    tried = [t for t in record_of(model).tried if t.name == "weighted"]
+    powers = [t.parameters["weights"].get("history_power", 0.0) for t in tried]
+    assert 0.1 in powers
+    assert "istory power " in record_of(model).why
+    best = max(tried, key=lambda t: t.ndcg)
+    assert model.weights is not None
+    assert model.weights.history_power == best.parameters["weights"].get("history_power", 0.0)
+    given = teaser.fit(many, recipe="weighted", weights=Weights(), content=None)
+    assert "power" not in record_of(given).why
+    assert "ontent" not in record_of(given).why
 
 
 def test_it_says_what_it_is_doing(chosen: Any) -> None:

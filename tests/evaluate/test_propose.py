@@ -12,6 +12,7 @@ from teaser import Dataset
 from teaser.data.matrix import Ids
 from teaser.data.split import split_time
 from teaser.errors import ArtifactError, DataError, ParameterError
+from teaser.evaluate.choose import ease_penalties
 from teaser.evaluate.study import propose
 from teaser.evaluate.study.plan import Study
 from teaser.evaluate.study.propose import open_study, propose_study
@@ -45,13 +46,21 @@ def test_every_model_of_a_proposal_is_valid(dataset: Dataset, tmp_path: Path) ->
         ("Popularity", "Popularity"),
         ("ItemKNN", "ItemKNN"),
         ("EASE", "EASE"),
+        ("collective EASE", "EASE"),
+        ("RDLAE", "RDLAE"),
         ("EASE on neighbours", "NeighbourEASE"),
         ("WMF", "WMF"),
         ("TEASER", "Teaser"),
         ("TEASER + discovered", "Teaser"),
         ("TEASER, recommended", "Teaser"),
     ]
-    assert all(len(cells(plan.grid)) <= 6 for plan in study.models)
+    assert all(len(cells(plan.grid)) <= 48 for plan in study.models)
+    grids = {plan.name: plan.grid for plan in study.models}
+    assert len(grids["EASE"]["l2"]) == len(ease_penalties(dataset.item_counts.mean())[0])
+    # Rivals have the information that our models have.
+    for name in ("collective EASE", "RDLAE", "EASE on neighbours", "TEASER, recommended"):
+        assert set(grids[name]["content.weight"]) == {0, 0.1, 1, 10}
+        assert 0.1 in grids[name]["weights.history_power"]
     assert study.data.prepared == "shop"
     assert study.models[-1].parameters["weights.popularity_scale"] == 0.5
     assert list(study.models[-1].grid)[-1] == "remainder.l2"
@@ -95,10 +104,13 @@ def test_models_that_do_not_fit_are_left_out_with_a_comment(
     study, text = read(tmp_path, large)
     assert "# EASE is left out: it inverts an array of 26,000 x 26,000" in text
     assert "EASE" not in {plan.name for plan in study.models}
-    medium, text = read(tmp_path, with_items(dataset, 6_000))
+    monkeypatch.setattr(propose, "FEW_EASE_ITEMS", dataset.n_items - 1)
+    medium, text = read(tmp_path, dataset)
     (ease,) = (plan for plan in medium.models if plan.name == "EASE")
-    assert not ease.grid
-    assert ease.parameters["l2"] == 50
+    assert len(cells(ease.grid)) == 3
+    (rich,) = (plan for plan in medium.models if plan.name == "collective EASE")
+    assert len(rich.grid["content.weight"]) == 2
+    assert "# Few penalties: each fit inverts a large array." in text
     monkeypatch.setattr(propose, "SLOW_SECONDS", 0.0)
     slow, text = read(tmp_path, dataset)
     assert [len(cells(plan.grid)) for plan in slow.models[-3:]] == [1, 1, 3]

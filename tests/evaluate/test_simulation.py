@@ -15,6 +15,7 @@ from teaser import Dataset, Steering, Tag, Teaser
 from teaser.data.matrix import Ids
 from teaser.data.split import Fold, Split, split
 from teaser.errors import NotFittedError, ParameterError
+from teaser.evaluate.bonus import Bonus
 from teaser.evaluate.protocol import compare, evaluate, recommend_lists
 from teaser.evaluate.simulation import (
     draw_presses,
@@ -24,6 +25,7 @@ from teaser.evaluate.simulation import (
     unwanted_weights,
 )
 from teaser.extensions import DiscoveredTags
+from teaser.model.baselines.ease import EASE
 
 Array = NDArray[Any]
 
@@ -149,6 +151,32 @@ def test_saying_what_one_wants_helps_and_more_helps_more(parts: Split, fitted: T
     ]
     assert 0 < gains[0] < gains[1]
     assert gains[2] > 0
+
+
+def test_a_bonus_on_the_items_of_a_tag_steers_a_model_without_tags(
+    parts: Split, fitted: Teaser
+) -> None:
+    ease = EASE(l2=5.0).fit(parts.training)
+    rival, history = Bonus(ease, fitted), parts.test.history[:6]
+    own = ease.score_batch(history)
+    assert_array_equal(rival.score_batch(history), own)
+    tags = parts.training.tags[:6]
+    found = rival.score_batch(history, [{tag: 2, tags[0]: -1} for tag in tags])
+    S = (parts.training.S.toarray() != 0).astype(float)
+    for row, tag in enumerate(tags):
+        left = np.sort(np.delete(own[row].astype(float), history[[row]].indices))
+        # Of so few items, the first eighth takes the place of the first 20.
+        step = (left[-max(1, len(left) // 8)] - np.median(left)) / 5
+        bonus = -S[:, 0] * step if tag == tags[0] else (2.0 * S[:, row] - S[:, 0]) * step
+        assert_allclose(found[row], own[row] + bonus, rtol=1e-5)
+    # Drawn as for the model whose tags are pressed.
+    given: dict[str, Any] = {"rng": 3, "draws": 1, "metrics": ["ndcg@10"]}
+    pressed = simulate(rival, parts.test, **given)
+    assert pressed.presses == simulate(fitted, parts.test, **given).presses
+    before = evaluate(ease, parts.test, metrics=["ndcg@10"])
+    assert compare(before, pressed.evaluation, rng=0)["ndcg@10"].mean > 0
+    with pytest.raises(ParameterError, match="EASE has no tags"):
+        evaluate(ease, parts.test, presses=pressed.presses[0])
 
 
 def test_users_without_tags_are_counted_and_keep_their_list() -> None:

@@ -24,7 +24,7 @@ from served import free_port
 from teaser import Dataset, Teaser
 from teaser.data.partitions import Part, write_partitions
 from teaser.errors import DataError, ParameterError, ResourceError
-from teaser.extensions import DiscoveredTags, Remainder, Weights
+from teaser.extensions import Content, DiscoveredTags, Remainder, Weights
 from teaser.model.dask import Cluster, DaskGram
 from teaser.model.gram import weigh_users
 
@@ -210,9 +210,11 @@ def test_neighbours_and_groups_are_those_of_the_data_in_memory(
         **OPTIONS,
         "remainder": Remainder(l2=5.0, neighbours=6),
         "discovered": DiscoveredTags(grains=(8,), factors=4),
+        "content": Content(weight=0.5),
     }
     found: Any = Teaser(gram=DaskGram(parted.X, cluster, F64), **options).fit(parted)
     wanted: Any = Teaser(**options).fit(local)
+    assert_allclose(found.encoder_, wanted.encoder_, atol=1e-8)
     assert_allclose(found.remainder_.toarray(), wanted.remainder_.toarray(), atol=1e-8)
     assert [group.tag for group in found.groups_.found] == [g.tag for g in wanted.groups_.found]
     assert_allclose(found.groups_.weights.toarray(), wanted.groups_.weights.toarray(), atol=1e-8)

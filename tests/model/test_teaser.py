@@ -16,8 +16,9 @@ from teaser.data.split import split
 from teaser.errors import NotFittedError, ParameterError, UnknownNameError
 from teaser.evaluate.protocol import evaluate
 from teaser.extensions import Content, Weights
-from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.ease import EASE, RDLAE
 from teaser.model.baselines.edlae import EDLAE
+from teaser.model.baselines.neighbour_ease import NeighbourEASE
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram import DenseGram
 from teaser.model.shared_fit import SharedFits
@@ -339,3 +340,33 @@ def test_a_shared_fit_is_the_fit_alone(dataset: Dataset, weights: Weights | None
         shared = fits.fit(model(l2=5.0, weights=weights)).score_batch(dataset.X)
         alone_scores = model(l2=5.0, weights=weights).fit(dataset).score_batch(dataset.X)
         assert_allclose(shared, alone_scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [EASE, RDLAE, NeighbourEASE])
+def test_powers_of_histories_and_content_are_those_of_fits_alone(
+    dataset: Dataset, kind: Any
+) -> None:
+    fits = SharedFits(dataset)
+    for content in (None, Content(weight=0.5)):
+        for l2 in (5.0, 20.0):
+            for power in (0.2, 0.0, 0.4):
+                how = {"l2": l2, "content": content, "dtype": "float64"}
+                weights = Weights(user_power=0.5, history_power=power)
+                alone = kind(weights=weights, **how).fit(dataset)
+                shared = fits.fit(kind(weights=weights, **how))
+                assert shared.parameters()["weights"] == weights
+                for X in (dataset.X, dataset.X[:5]):
+                    assert_allclose(shared.score_batch(X), alone.score_batch(X), atol=1e-10)
+    with pytest.raises(ParameterError, match="history_power"):
+        fits.fit(kind(weights=Weights(history_power=9.0)))
+
+
+def test_contents_and_powers_of_a_shared_teaser_are_those_of_fits_alone(dataset: Dataset) -> None:
+    fits = SharedFits(dataset)
+    for content in (None, Content(weight=0.1), Content(weight=3.0)):
+        for power in (0.0, 0.2):
+            how: dict[str, Any] = {"content": content, "weights": Weights(history_power=power)}
+            how |= {"l2_weights": 5.0, "l2_encoder": 5.0, "remainder": Remainder(neighbours=5)}
+            shared = fits.fit(Teaser(**how, **EXACT)).score_batch(dataset.X)
+            alone = Teaser(**how, **EXACT).fit(dataset).score_batch(dataset.X)
+            assert_allclose(shared, alone, atol=1e-5)

@@ -108,7 +108,7 @@ def fit(
         if plan.split is None:
             prefix = ""
             plan = replace(
-                plan, parameters={plan.stated.chosen: [model.parameters() | {"gram": gram}]}
+                plan, parameters={plan.stated.chosen: model.parameters() | {"gram": gram}}
             )
         for line in model.estimate(data).lines(limit):
             err.print(f"{prefix}{line}", highlight=False, soft_wrap=True)

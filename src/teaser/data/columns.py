@@ -389,8 +389,10 @@ def _amount_note(columns: list[pl.Series], name: str) -> str | None:
             continue
         return (
             f"column {column.name!r} of {name} goes from {low:,.6g} to {high:,.6g}, and every row "
-            "counts alike. To let larger ones count more, give --strength "
-            f"{shlex.quote(column.name)} --counts log (strength={column.name!r}, counts='log')"
+            "counts alike. Whether larger ones should count more is for held-out users to say: "
+            "prepare a second folder with --strength "
+            f"{shlex.quote(column.name)} --counts log (strength={column.name!r}, counts='log'), "
+            "and compare the nDCG@100 that teaser fit prints for both"
         )
     return None
 

@@ -165,6 +165,7 @@ class Dataset:
             count as interactions, and give `Dataset.disliked`.
         strength
             The column of each row's strength, at least 0 (0 is left out); 1 when not given.
+            Strengths are divided by their mean, so that penalties mean the same in any unit.
         counts
             How rows of the same user and item are merged: `"once"` takes the largest strength,
             `"log"` log(1 + their sum), natural logarithm; without `strength` and `half_life`
@@ -233,6 +234,7 @@ class Dataset:
             interactions, user=user, item=item, positive=positive, strength=how
         ).with_newest_time(run)
         survey = parts.survey(run)
+        parts, report = parts.with_mean(survey)
         key, notes = item, tuple[str, ...]()
         if raw is not None:
             key, notes = find_key(raw, survey.chosen["item"], item, items_id)
@@ -245,7 +247,7 @@ class Dataset:
             X=Interactions(parts, survey.sizes, ids, item_counts, survey.squares),
             users=Ids(()),
             items=Ids(ids.to_list()),
-            report=survey.report,
+            report=report,
             **described | {"notes": log_notes(*notes, *described["notes"])},
         )
 
@@ -514,7 +516,7 @@ def assemble(
     positive, negative = map(Conditions.coerce, which)
     reader = RowReader(found.user, found.item, positive, strength, negative)
     with named_errors(rows.name):
-        pairs, report = reader.check(rows.frame)
+        pairs, report, odd = reader.check_scaled(rows.frame)
     item_counts = pairs.group_by("item", maintain_order=True).len("count")
     described = describe(tables.items, item_counts, found.items_id, rules)
     ids = described["table"].to_series(0)
@@ -536,7 +538,7 @@ def assemble(
         "report": report.with_refused(rows.refused),
         "user_features": user_features,
         "disliked": disliked,
-        "notes": log_notes(*tables.notes, *doubtful, *unused, missed, *described["notes"]),
+        "notes": log_notes(*tables.notes, *doubtful, *unused, odd, missed, *described["notes"]),
     }
 
 

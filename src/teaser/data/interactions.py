@@ -36,6 +36,10 @@ WRITE_TIMES = (
     "seconds or milliseconds."
 )
 Id = TypeVar("Id", bound=ItemId)
+# A strength above so many times the mean is said to drown the others.
+_DROWNING = 1000.0
+# No strength becomes zero by being divided.
+_SMALLEST = float(np.finfo(np.float32).tiny)
 # Of a choice of strength 1: more against it makes lists less accurate; see benchmarks/README.md.
 STRENGTH = -0.125
 
@@ -68,6 +72,12 @@ class ReadReport:
         rows = self.rows + sum(refusal.count for refusal in refused)
         return replace(self, rows=rows, refused=(*refused, *self.refused))
 
+    def divided_by(self, mean: float | None) -> Self:
+        """Return the report with the mean by which strengths are divided, where there is one."""
+        if mean is None:
+            return self
+        return replace(self, strength=f"{self.strength}; divided by their mean, {mean:.4g}")
+
     def lines(self) -> list[str]:
         """Return the report as sentences."""
         zero = f"{counted(self.zero_strength, 'row')} of strength zero left out"
@@ -89,7 +99,8 @@ class Strength:
     The strength of a row is its cell of `column` (1 without a column) times
     2^(-age / half_life) (1 without a half-life). Rows of the same user and item are merged into
     the largest of their strengths with `counts="once"`, and into log(1 + their sum) with
-    `counts="log"`: without a column and a half-life, log(1 + number of rows).
+    `counts="log"`: without a column and a half-life, log(1 + number of rows). Strengths are then
+    divided by their mean: penalties mean the same in any unit.
 
     Attributes
     ----------
@@ -104,6 +115,8 @@ class Strength:
         After how many days a row counts half, or None.
     newest
         The time that ages are counted from, in unix seconds: the newest of the rows that count.
+    mean
+        The mean of all strengths, by which they are divided, once it is known.
     """
 
     column: str | None = None
@@ -111,6 +124,7 @@ class Strength:
     time: str | None = None
     half_life: float | None = None
     newest: float | None = None
+    mean: float | None = None
 
     @classmethod
     def from_options(
@@ -194,6 +208,17 @@ class Strength:
         dated = self.with_newest(float(times.max()))
         return self if self.half_life is None else dated
 
+    def with_mean(self, total: float, n_pairs: int) -> "Strength":
+        """Return the rule with the mean of all strengths; digits that rounding decides are cut."""
+        return replace(self, mean=float(f"{total / n_pairs:.9g}"))
+
+    def scaled(self, pairs: pl.DataFrame) -> pl.DataFrame:
+        """Return the pairs with their strengths divided by the mean, where it is known."""
+        if self.mean is None:
+            return pairs
+        ratio = (pl.col("strength").cast(pl.Float64) / self.mean).clip(_SMALLEST)
+        return pairs.with_columns(ratio.cast(pl.Float32))
+
     def read(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Problems]:
         """Return strength and time of each row, and (reason, mask, column) for unusable rows."""
         read = pl.DataFrame({"strength": np.ones(frame.height)})
@@ -242,7 +267,7 @@ class Strength:
         pairs = kept.group_by("user", "item", maintain_order=True).agg(
             merged.cast(pl.Float32), *latest
         )
-        return pairs, rows.height - kept.height
+        return self.scaled(pairs), rows.height - kept.height
 
 
 @dataclass(frozen=True)
@@ -291,6 +316,18 @@ class RowReader:
         if time is not None and unique["time"].is_null().all():
             raise DataError(f"No row that counts has a time in column {time!r}. {WRITE_TIMES}")
         return unique, report
+
+    def check_scaled(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, ReadReport, str | None]:
+        """Return what `check` does with strengths of mean 1, and a note where they are odd."""
+        unique, report = self.check(frame)
+        rule = self.strength
+        if rule is None or rule.is_one:
+            return unique, report, None
+        own = unique["strength"].cast(pl.Float64)
+        rule = rule.with_mean(float(own.sum()), unique.height)
+        unique = rule.scaled(unique)
+        note = _strength_note(unique["strength"].to_numpy())
+        return unique, report.divided_by(rule.mean), note
 
     def pairs(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, ReadReport]:
         """Return the distinct positive pairs, in order of appearance, and a report.
@@ -714,6 +751,19 @@ def _strengths(frame: pl.DataFrame, pairs: pl.DataFrame, rule: Strength | None) 
     mean = level.sum() / total if len(level) else 1.0
     found = STRENGTH * mean * decay
     return pl.Series("strength", found.astype(np.float32)).fill_nan(None)
+
+
+def _strength_note(strengths: NDArray[Any]) -> str | None:
+    """Return a note if strengths of mean 1 are all equal, or one of them drowns the others."""
+    largest = float(strengths.max())
+    if largest == float(strengths.min()):
+        return "all interactions have the same strength, so that strengths make no difference"
+    if largest > _DROWNING:
+        return (
+            f"warning: the largest strength is {largest:,.0f} times the mean, and drowns others. "
+            "To hold large ones back, give --counts log (counts='log')"
+        )
+    return None
 
 
 def _decay(age: Any, half_life: float) -> Any:

@@ -87,6 +87,7 @@ class Survey:
     sizes: tuple[PartSize, ...]
     chosen: pl.DataFrame
     squares: float
+    strengths: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +101,7 @@ class PartSurvey:
     chosen: pl.DataFrame
     user_hashes: NDArray[np.uint64]
     squares: float
+    strengths: float
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ class Reader(RowReader):
             chosen=pairs.group_by("item", maintain_order=True).len("count"),
             user_hashes=np.sort(lengths["user"].hash(0).to_numpy()),
             squares=float((lengths["len"].cast(pl.Float64) ** 2).sum()),
+            strengths=float(pairs["strength"].cast(pl.Float64).sum()) if self.strength else 0.0,
         )
 
     def user_with_hash(self, user_hash: int, name: str, source: Any) -> int | str:
@@ -278,7 +281,17 @@ class Partitions:
             sizes=tuple(part.size for part in found),
             chosen=chosen,
             squares=sum(part.squares for part in found),
+            strengths=sum(part.strengths for part in found),
         )
+
+    def with_mean(self, survey: Survey) -> "tuple[Partitions, ReadReport]":
+        """Return the parts with strengths divided by their mean, and a report that says so."""
+        strength, report = self.reader.strength, survey.report
+        if strength is None or strength.is_one:
+            return self, report
+        known = strength.with_mean(survey.strengths, report.interactions)
+        parts = replace(self, reader=replace(self.reader, strength=known))
+        return parts, report.divided_by(known.mean)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from teaser.model.base import Model, plain_parameters
 from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.neighbour_ease import NeighbourEASE
 from teaser.model.baselines.popularity import Popularity
+from teaser.model.extensions.content import Content
 from teaser.model.extensions.discovered import DiscoveredTags
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import Remainder
@@ -40,6 +41,7 @@ from teaser.model.teaser import Teaser
 from teaser.progress import Update, progress_bar
 
 log = logging.getLogger("teaser")
+T = TypeVar("T")
 
 METRIC = "ndcg@100"
 # General appeal says what popularity would: its own column is held back.
@@ -61,11 +63,14 @@ AS_GIVEN = "as given"
 PENALTIES = ("l2_weights", "l2_encoder")
 # The most readable recipe that is at most so much less accurate than the best is chosen.
 TOLERANCE = 0.02
-# Penalties to try, as l2_encoder, and for neighbours (remainder.l2, neighbours) on one encoder.
-# benchmarks/choose.py says what they cost and reach.
-_ENCODER = (300.0, 3000.0)
-# The first two say on which side the others are worth a trial.
-_REMAINDER = ((50.0, 100), (200.0, 100), (15.0, 20), (1000.0, 100))
+# What is tried, uphill from one of the values: see `climb`. Of neighbours, penalty and number.
+# With neighbours, which say what a strongly held back encoder does not, l2_encoder may be larger.
+_FIRST_ENCODER, _SMALL_ENCODER, _LARGE_ENCODER = 3000.0, 300.0, 30000.0
+_CONTENT = (0.0, 0.1, 1.0, 10.0)
+_REMAINDER, _FIRST_REMAINDER = ((15.0, 20), (50.0, 100), (200.0, 100), (1000.0, 100)), 1
+_POWERS = (0.0, 0.1, 0.2, 0.3)
+# Penalties of EASE over the mean count of an item, within limits.
+_EASE, _FIRST_EASE, _EASE_LIMITS = (0.3, 1.0, 3.0, 10.0, 30.0), 2, (20.0, 5000.0)
 
 # Held-out users: a tenth of those with enough interactions, within these limits.
 MIN_INTERACTIONS = 5
@@ -103,7 +108,9 @@ def fit(
     The recipes are `"paper"`, the paper's model; `"weighted"`, with weights; `"discovered"`, with
     discovered tags too; `"neighbours"`, with a remainder of neighbours too. Each is fitted to
     nine tenths of the users at a coarse tolerance, with a few penalties, and measured on the
-    others. The most readable recipe within 2 % of the most accurate is fitted to all users.
+    others. Content is tried on one of them, and what helps there is in those that follow; powers
+    of histories are tried on the best. The most readable recipe within 2 % of the most accurate
+    is fitted to all users.
 
     Parameters
     ----------
@@ -144,8 +151,8 @@ def check_recipe(name: object) -> str:
     return name
 
 
-def candidates(name: str, mean_count: float, given: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the hyper-parameters that a recipe tries; given ones stay as they are.
+def first_parameters(name: str, mean_count: float, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the hyper-parameters that a recipe begins with; given ones stay as they are.
 
     Parameters
     ----------
@@ -156,36 +163,57 @@ def candidates(name: str, mean_count: float, given: dict[str, Any]) -> list[dict
     """
     own = dict(RECIPES[name])
     if name == "paper":  # its defaults are within 2 % of the best on every study
-        return [own | given]
+        return own | given
     l1 = float(f"{min(300.0, max(5.0, mean_count)):.2g}")
-    tried = [own | {"l2_weights": l1, "l2_encoder": l2} for l2 in _ENCODER]
-    if name == "neighbours" and "remainder" not in given:
-        kinds = [Remainder(l2=l2, neighbours=m) for l2, m in _REMAINDER]
-        return [tried[-1] | {"remainder": kind} | given for kind in kinds]
-    first, *others = (one | given for one in tried)
-    return [first, *(one for one in others if one != first)]
+    return own | {"l2_weights": l1, "l2_encoder": _FIRST_ENCODER} | given
 
 
-def default_parameters(name: str, mean_count: float, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the hyper-parameters of a recipe where nothing can be tried."""
-    found = candidates(name, mean_count, given)
-    return found[len(found) // 2]
+def ease_penalties(mean_count: float) -> tuple[list[float], int]:
+    """Return the penalties that EASE tries, in rising order, and the place of the first."""
+    low, high = _EASE_LIMITS
+    values = [float(f"{min(high, max(low, each * mean_count)):.2g}") for each in _EASE]
+    different = list(dict.fromkeys(values))
+    return different, different.index(values[_FIRST_EASE])
 
 
-def is_worth_trying(parameters: Mapping[str, Any], tried: Iterable[Trial]) -> bool:
-    """Return whether a penalty on the remainder lies where accuracy was still rising.
+def axes(name: str, given: Mapping[str, Any], *, content: bool) -> dict[str, tuple[list[Any], int]]:
+    """Return what a recipe varies, one parameter after the other, and where it begins.
+
+    What was given is not varied.
 
     Parameters
     ----------
-    tried
-        The trials of the same recipe before.
+    content
+        Whether this is the recipe that tries content.
     """
-    found = {t.parameters["remainder"]["l2"]: t.ndcg for t in tried if t.ndcg is not None}
-    if len(found) < 2:
-        return True
-    best, l2 = max(found, key=lambda each: found[each]), parameters["remainder"].l2
-    beyond: bool = l2 > max(found) if best == max(found) else best == min(found) and l2 < best
-    return beyond
+    found: dict[str, tuple[list[Any], int]] = {}
+    if content:
+        found["content"] = [Content(weight=each) if each else None for each in _CONTENT], 0
+    if name == "neighbours":
+        kinds = [Remainder(l2=l2, neighbours=m) for l2, m in _REMAINDER]
+        found["remainder"] = kinds, _FIRST_REMAINDER
+        found["l2_encoder"] = [_FIRST_ENCODER, _LARGE_ENCODER], 0
+    elif name != "paper":
+        found["l2_encoder"] = [_SMALL_ENCODER, _FIRST_ENCODER], 1
+    return {parameter: axis for parameter, axis in found.items() if parameter not in given}
+
+
+def climb(values: Sequence[T], first: int, measure: Callable[[T], float]) -> T:
+    """Return the best of some values in order, tried from the first upwards while they rise.
+
+    Where the next one is no better, those below the first are tried in the same way.
+    """
+    found = {first: measure(values[first])}
+    for step in (1, -1):
+        place = first
+        while 0 <= place + step < len(values):
+            place += step
+            found[place] = measure(values[place])
+            if found[place] <= found[place - step]:
+                break
+        if max(found, key=lambda each: found[each]) != first:
+            break
+    return values[max(found, key=lambda each: found[each])]
 
 
 def choose(trials: Iterable[Trial]) -> Trial:
@@ -235,8 +263,36 @@ def explain_choice(recipe: Recipe) -> str:
         )
     if len(measured) == 1:
         last = f"{recipe.chosen} is the only recipe that was tried"
-    sentences = [text for text in ("; ".join(parts), last) if text]
+    brought = [_say_gain(recipe.tried, *what) for what in _ADDED]
+    sentences = [text for text in ("; ".join(parts), *brought, last) if text]
     return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
+
+
+# Options that are tried on one recipe: their name, and where they stand in its parameters.
+_ADDED = (("content", "content", "weight"), ("a history power", "weights", "history_power"))
+
+
+def _say_gain(tried: Iterable[Trial], what: str, option: str, entry: str) -> str:
+    """Return what an option brought to the trial that is the same without it; "" if untried."""
+    gains: dict[float, tuple[float, str]] = {}
+    measured = [t for t in tried if t.ndcg]
+    for trial in measured:
+        own = trial.parameters.get(option) or {}
+        if not own.get(entry):
+            continue
+        for other in measured:
+            theirs = other.parameters.get(option) or {}
+            rest = {k: v for k, v in other.parameters.items() if k != option}
+            is_rest = rest == {k: v for k, v in trial.parameters.items() if k != option}
+            if other.name == trial.name and is_rest and not theirs.get(entry):
+                gain = (trial.ndcg or 0.0) / (other.ndcg or 1.0) - 1
+                gains[gain] = (own[entry], trial.name)
+    if not gains:
+        return ""
+    value, name = gains[max(gains)]
+    if max(gains) <= 0:
+        return f"{what} does not help {name} here"
+    return f"{what} of {value:g} brings {100 * max(gains):+.1f} % to {name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +302,7 @@ class FitPlan:
     Attributes
     ----------
     parameters
-        The hyper-parameters to try, by recipe.
+        The hyper-parameters that each recipe begins with.
     left_out
         Why recipes are not tried, by name.
     split
@@ -257,7 +313,7 @@ class FitPlan:
 
     dataset: Dataset
     given: dict[str, Any]
-    parameters: Mapping[str, list[dict[str, Any]]]
+    parameters: Mapping[str, dict[str, Any]]
     stated: Recipe
     left_out: Mapping[str, str] = field(default_factory=dict)
     split: Split | None = None
@@ -265,12 +321,21 @@ class FitPlan:
 
     @property
     def n_trials(self) -> int:
-        """How many models are going to be tried, with those to compare with."""
-        return 0 if self.split is None else 2 + sum(map(len, self.parameters.values()))
+        """How many models are tried at most, with those to compare with."""
+        if self.split is None:
+            return 0
+        tried = [len(values) for name in self.parameters for values, _ in self.axes(name).values()]
+        return 1 + len(_EASE) + len(self.parameters) + sum(tried) + len(_POWERS)
+
+    def axes(self, name: str) -> dict[str, tuple[list[Any], int]]:
+        """Return what a recipe of this plan varies; see the function."""
+        able = [n for n in ("discovered", "weighted", "neighbours") if n in self.parameters]
+        has_content = self.dataset.n_tags > 0 and able[:1] == [name]
+        return axes(name, self.given, content=has_content)
 
     def model(self) -> Teaser:
         """Return the model that is fitted where nothing is tried, else the largest of them."""
-        return Teaser(**list(self.parameters.values())[-1][-1])
+        return Teaser(**list(self.parameters.values())[-1])
 
 
 def make_plan(
@@ -300,9 +365,9 @@ def make_plan(
             f"Too few users to compare recipes; using {chosen!r}. {able:,} users have "
             f"{MIN_INTERACTIONS} interactions or more, and {ENOUGH_USERS} are needed."
         )
-    own = dict(given) if chosen == AS_GIVEN else default_parameters(chosen, mean_count, given)
+    own = dict(given) if chosen == AS_GIVEN else first_parameters(chosen, mean_count, given)
     why = f"{why} Nothing was tried."
-    return FitPlan(dataset, given, {chosen: [own]}, Recipe((), chosen, why))
+    return FitPlan(dataset, given, {chosen: own}, Recipe((), chosen, why))
 
 
 def _check_given(dataset: Dataset, name: str, given: dict[str, Any]) -> None:
@@ -326,7 +391,7 @@ def _check_given(dataset: Dataset, name: str, given: dict[str, Any]) -> None:
 def _partitions_default(dataset: Dataset, mean_count: float, given: dict[str, Any]) -> str:
     """Return the first default that fits into the memory, or the last."""
     for name in PARTITIONS_DEFAULT:
-        if _shortage(dataset, default_parameters(name, mean_count, given)) is None:
+        if _shortage(dataset, first_parameters(name, mean_count, given)) is None:
             return name
     return PARTITIONS_DEFAULT[-1]
 
@@ -334,14 +399,14 @@ def _partitions_default(dataset: Dataset, mean_count: float, given: dict[str, An
 def _plan_trials(
     dataset: Dataset, name: str, given: dict[str, Any], mean_count: float, able: int
 ) -> FitPlan:
-    parameters: dict[str, list[dict[str, Any]]] = {}
+    parameters: dict[str, dict[str, Any]] = {}
     left_out: dict[str, str] = {}
     for one in RECIPES if name == AUTO else (name,):
-        tried = candidates(one, mean_count, given)
-        short = _shortage(dataset, tried[-1])
+        tried = first_parameters(one, mean_count, given)
+        short = _shortage(dataset, tried)
         if any(tried == others for others in parameters.values()):
             left_out[one] = "it is the same as another with the options that were given"
-        elif dataset.n_tags == 0 and tried[-1].get("discovered") is None:
+        elif dataset.n_tags == 0 and tried.get("discovered") is None:
             left_out[one] = _NO_TAGS
         elif short is not None:
             left_out[one] = short
@@ -419,18 +484,18 @@ class _Trials:
     trials: list[Trial] = field(default_factory=list)
     # Models that may be chosen still, by the place of their trial.
     models: dict[int, Teaser] = field(default_factory=dict)
+    # What recipes take over from those before.
+    kept: dict[str, Any] = field(default_factory=dict)
 
     def run(self, start: Teaser | None) -> tuple[Teaser, Recipe, Teaser | None]:
         """Return the model to fit to all users, the record, and a model to begin from."""
         shared = SharedFits(self.parts.training, previous=self.previous)
         highest, yardstick = self._try_yardstick(shared)
-        for name, tried in self.plan.parameters.items():
-            varied = len({str(each.get("remainder")) for each in tried}) > 1
-            for parameters in tried:
-                before = [trial for trial in self.trials if trial.name == name]
-                if not varied or is_worth_trying(parameters, before):
-                    self._try_recipe(shared, name, parameters, highest)
+        for name in self.plan.parameters:
+            self._climb_recipe(shared, name, highest)
+        for name in self.plan.parameters:
             self._measure_truth(name)
+        self._climb_powers(shared, highest)
         self.trials += [Trial(name, reason=why) for name, why in self.plan.left_out.items()]
         shared.clear()
         if not any(t.name in RECIPES and t.ndcg is not None for t in self.trials):
@@ -450,25 +515,76 @@ class _Trials:
         """Measure popularity and the yardstick; return the nDCG of the latter and its name."""
         training, dtype = self.parts.training, self.plan.given.get("dtype", "float32")
         self._measure("Popularity", lambda: Popularity().fit(training))
-        l2 = max(5 * float(training.item_counts.mean()), 50.0)
         is_large = self.plan.dataset.n_items > EASE_ITEMS
-        yardstick: Model = NeighbourEASE(dtype=dtype) if is_large else EASE(l2=l2, dtype=dtype)
-        name = type(yardstick).__name__
-        self._measure(name, lambda: shared.fit(yardstick))
-        highest = self.trials[-1].ndcg
+        kind: type[EASE] | type[NeighbourEASE] = NeighbourEASE if is_large else EASE
+        penalties, first = ease_penalties(float(training.item_counts.mean()))
+
+        def try_penalty(l2: float) -> float:
+            model = kind(l2=l2, dtype=dtype)
+            self._measure(kind.__name__, lambda: shared.fit(model), {"l2": l2})
+            return self.trials[-1].ndcg or 0.0
+
+        climb(penalties, first, try_penalty)
+        best = best_trial(trial for trial in self.trials if trial.name == kind.__name__)
+        highest = None if best is None else best.ndcg
         self.trials = [_with_share(trial, highest) for trial in self.trials]
-        return highest, name
+        return highest, kind.__name__
+
+    def _climb_recipe(self, shared: SharedFits, name: str, highest: float | None) -> None:
+        """Try a recipe: each of its parameters in turn, with the best of those before."""
+        own = self.plan.parameters[name] | self.kept
+        known: dict[str, float] = {}
+
+        def try_recipe(parameters: Mapping[str, Any]) -> float:
+            key = str(Teaser(**parameters).parameters())
+            if key not in known:
+                known[key] = self._try_recipe(shared, name, parameters, highest)
+            return known[key]
+
+        try_recipe(own)
+        for parameter, (values, first) in self.plan.axes(name).items():
+
+            def try_value(
+                value: Any, parameter: str = parameter, own: dict[str, Any] = own
+            ) -> float:
+                return try_recipe(own | {parameter: value})
+
+            own = own | {parameter: climb(values, first, try_value)}
+            if parameter == "content":
+                self.kept = {"content": own["content"]}
+
+    def _climb_powers(self, shared: SharedFits, highest: float | None) -> None:
+        """Try powers of histories on what would be chosen, unless weights were given."""
+        measured = [t for t in self.trials if t.name in RECIPES and t.ndcg is not None]
+        if not measured or "weights" in self.plan.given:
+            return
+        best = choose(measured)
+        given = {"gram": self.plan.given.get("gram", "auto")}
+        own = self.models[self.trials.index(best)].parameters() | given
+        weights: Weights | None = own["weights"]
+        if weights is None:  # the paper's model
+            return
+
+        def try_power(power: float) -> float:
+            if power == weights.history_power:
+                return best.ndcg or 0.0
+            changed = own | {"weights": replace(weights, history_power=power)}
+            return self._try_recipe(shared, best.name, changed, highest)
+
+        climb(_POWERS, 0, try_power)
+        self._measure_truth(best.name)
 
     def _try_recipe(
         self, shared: SharedFits, name: str, parameters: Mapping[str, Any], highest: float | None
-    ) -> None:
-        """Fit and measure one trial of a recipe."""
+    ) -> float:
+        """Fit and measure one trial of a recipe; return its nDCG, 0 where it failed."""
         coarse = coarse_tol(parameters.get("tol", 0.0), parameters.get("solver", "cg"))
         model = Teaser(**{**parameters, "tol": coarse, "rng": self.plan.seed})
         self._measure(name, lambda: shared.fit(model), shown_parameters(model))
         self.trials[-1] = _with_share(self.trials[-1], highest)
-        if self.trials[-1].ndcg is None:
-            return
+        reached = self.trials[-1].ndcg
+        if reached is None:
+            return 0.0
         self.models[len(self.trials) - 1] = model
         # Only what may still be chosen is held: encoders may be large.
         best = best_trial(t for t in self.trials if t.name in RECIPES)
@@ -478,6 +594,7 @@ class _Trials:
             same = best_trial(t for t in self.trials if t.name == trial.name)
             if (trial.ndcg or 0.0) < limit or trial is not same:
                 del self.models[place]
+        return reached
 
     def _measure_truth(self, name: str) -> None:
         """Measure whether what the best trial of a recipe says is true, if it may be chosen."""
@@ -495,9 +612,13 @@ class _Trials:
     ) -> None:
         """Fit a model and append its trial, or why there is none."""
         shown = {} if shown is None else shown
-        penalties = {n: shown[n] for n in PENALTIES if n in shown}
+        penalties = {n: shown[n] for n in ("l2", *PENALTIES) if n in shown}
         if shown.get("remainder") is not None:
             penalties["remainder"] = shown["remainder"]["l2"]
+        if shown.get("content") is not None:
+            penalties["content"] = shown["content"]["weight"]
+        if (shown.get("weights") or {}).get("history_power"):
+            penalties["history power"] = shown["weights"]["history_power"]
         text = ", ".join(f"{key} {value:g}" for key, value in penalties.items())
         doing = f"trying {name}{f' ({text})' if text else ''}"
         self.report(doing, len(self.trials) / (self.plan.n_trials + 2))

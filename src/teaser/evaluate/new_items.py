@@ -20,7 +20,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.matrix import Ids
 from teaser.data.split import Fold, Split, split_time
 from teaser.errors import DataError, ParameterError
-from teaser.evaluate.choose import candidates
+from teaser.evaluate.choose import first_parameters
 from teaser.evaluate.metrics import Metric, PairedDifference, Summary, per_user
 from teaser.evaluate.protocol import BATCH_MEMORY, Evaluation, batches, compare
 from teaser.evaluate.study.propose import FEW_EASE_ITEMS, MOST_EASE_ITEMS
@@ -342,7 +342,7 @@ def _table(title: str, placed: _Placed, validation: Fold, notes: list[str]) -> N
             if data.everything.n_items > FEW_EASE_ITEMS:
                 break
         chosen[EASE_NAME] = found
-    own, grouped = (candidates(recipe, mean, {})[0] for recipe in ("weighted", "discovered"))
+    own, grouped = (first_parameters(recipe, mean, {}) for recipe in ("weighted", "discovered"))
     chosen[DECLARED] = best([own | {"l2_encoder": l2} for l2 in _ENCODER], ())[1]
     tried = [grouped | {"l2_encoder": l2} for l2 in _ENCODER]
     reached, chosen[GROUPS] = best(tried, ("groups", "popularity"))

@@ -12,6 +12,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.matrix import Ids
 from teaser.data.split import Fold
 from teaser.errors import DataError, ParameterError, SolverError
+from teaser.evaluate.bonus import Bonus
 from teaser.evaluate.metrics import (
     CATALOGUE_METRICS,
     Metric,
@@ -77,7 +78,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Model,
+    model: Model | Bonus,
     fold: Fold,
     *,
     training: Dataset | None = None,
@@ -163,7 +164,7 @@ def compare(
 
 
 def recommend_lists(
-    model: Model,
+    model: Model | Bonus,
     fold: Fold,
     *,
     k: int,
@@ -211,7 +212,7 @@ def parse_metrics(names: Sequence[str] | None, training: Dataset | None) -> list
 
 
 def _scores(
-    model: Model,
+    model: Model | Bonus,
     history: sp.csr_array,
     presses: Sequence[PressesLike | None] | None,
     steering: Steering | None,
@@ -220,10 +221,12 @@ def _scores(
     if isinstance(model, TaggedModel):
         how = steering or DEFAULT_STEERING
         return model.score_batch(history, presses, about=about, steering=how)
+    if isinstance(model, Bonus):
+        return model.score_batch(history, presses)
     return model.score_batch(history)
 
 
-def _user_features(model: Model, fold: Fold) -> sp.csr_array | None:
+def _user_features(model: Model | Bonus, fold: Fold) -> sp.csr_array | None:
     """Return the user features of a fold, if the model was fitted to user features."""
     learned = model.user_tags_ if isinstance(model, TaggedModel) else ()
     if fold.user_features is None or not learned:
@@ -237,7 +240,7 @@ def _user_features(model: Model, fold: Fold) -> sp.csr_array | None:
 
 
 def _check(
-    model: Model,
+    model: Model | Bonus,
     fold: Fold,
     presses: Sequence[PressesLike | None] | None,
     steering: Steering | None,
@@ -252,7 +255,9 @@ def _check(
             f"{name} knows {len(model.items_):,} items and the fold {fold.n_items:,}. "
             "Fit it to the training part of the same split."
         )
-    if not isinstance(model, TaggedModel) and (presses is not None or steering is not None):
+    steerable = isinstance(model, TaggedModel)
+    takes_presses = steerable or isinstance(model, Bonus)
+    if (presses is not None and not takes_presses) or (steering is not None and not steerable):
         raise ParameterError(f"{name} has no tags: leave out presses and steering.")
     if presses is not None and len(presses) != fold.n_users:
         raise ParameterError(
@@ -261,7 +266,7 @@ def _check(
 
 
 def _check_scores(
-    model: Model, scores: Array, shape: tuple[int, int], users: Sequence[Any]
+    model: Model | Bonus, scores: Array, shape: tuple[int, int], users: Sequence[Any]
 ) -> None:
     name = type(model).__name__
     if np.shape(scores) != shape:

@@ -12,8 +12,15 @@ from teaser.data.dataset import Dataset
 from teaser.data.split import Fold, as_generator
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
+from teaser.evaluate.bonus import Bonus
 from teaser.evaluate.metrics import Summary, as_rows
-from teaser.evaluate.protocol import BATCH_MEMORY, Callback, Evaluation, evaluate, recommend_lists
+from teaser.evaluate.protocol import (
+    BATCH_MEMORY,
+    Callback,
+    Evaluation,
+    evaluate,
+    recommend_lists,
+)
 from teaser.explain import PARTS
 from teaser.model.tagged import TaggedModel
 from teaser.parameters import check_k
@@ -57,7 +64,7 @@ class Simulation:
 
 
 def simulate(
-    model: TaggedModel,
+    model: TaggedModel | Bonus,
     fold: Fold,
     *,
     n_tags: int = 1,
@@ -65,7 +72,7 @@ def simulate(
     draws: int = 3,
     among: str = "all",
     rng: int | np.random.Generator,
-    steering: Steering = DEFAULT_STEERING,
+    steering: Steering | None = None,
     training: Dataset | None = None,
     metrics: Sequence[str] | None = None,
     shown: int = 100,
@@ -102,6 +109,8 @@ def simulate(
         See `evaluate`.
     """
     _check(model, n_tags, strength, draws, among)
+    if isinstance(model, TaggedModel):
+        steering = steering or DEFAULT_STEERING
     generator = as_generator(rng)
     weights = tag_weights(model, fold, among)
     if strength < 0:
@@ -138,18 +147,18 @@ def simulate(
     )
 
 
-def tag_weights(model: TaggedModel, fold: Fold, among: str = "all") -> sp.csr_array:
+def tag_weights(model: TaggedModel | Bonus, fold: Fold, among: str = "all") -> sp.csr_array:
     """Return how many held-out items of each user carry each declared or discovered tag."""
     return count_tags(fold.held_out, model, among)
 
 
-def has_tags(model: TaggedModel, among: str) -> bool:
+def has_tags(model: TaggedModel | Bonus, among: str) -> bool:
     """Whether a model has tags of a kind that can be pressed."""
     return bool(_pressable(model, among).any())
 
 
 def unwanted_weights(
-    model: TaggedModel, held_out: sp.csr_array, lists: Array, among: str = "all"
+    model: TaggedModel | Bonus, held_out: sp.csr_array, lists: Array, among: str = "all"
 ) -> sp.csr_array:
     """Return how many listed items carry each tag that no held-out item of the user carries.
 
@@ -219,7 +228,7 @@ def average(rounds: Sequence[Evaluation]) -> Evaluation:
     )
 
 
-def count_tags(rows: sp.csr_array, model: TaggedModel, among: str = "all") -> sp.csr_array:
+def count_tags(rows: sp.csr_array, model: TaggedModel | Bonus, among: str = "all") -> sp.csr_array:
     """Return how many items of each row carry each tag (rows x tags).
 
     Columns other than declared and discovered tags, or those of one kind, count nothing.
@@ -231,7 +240,7 @@ def count_tags(rows: sp.csr_array, model: TaggedModel, among: str = "all") -> sp
     return _tidy((rows != 0).astype(np.float64) @ carried)
 
 
-def _pressable(model: TaggedModel, among: str) -> Array:
+def _pressable(model: TaggedModel | Bonus, among: str) -> Array:
     """Return which columns are tags of a kind (tags)."""
     table = model.tag_table_
     is_tag = np.arange(len(table.tags)) < table.n_personal
@@ -246,7 +255,7 @@ def _tidy(matrix: Any) -> sp.csr_array:
 
 
 def _check(model: Any, n_tags: Any, strength: Any, draws: Any, among: Any) -> None:
-    if not isinstance(model, TaggedModel):
+    if not isinstance(model, TaggedModel | Bonus):
         raise ParameterError(
             f"{type(model).__name__} has no tags to press. Use a model with tags, such as Teaser."
         )

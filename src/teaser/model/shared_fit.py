@@ -1,6 +1,7 @@
 """Many fits to one data set: what does not depend on the penalties is computed once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,13 @@ import numpy as np
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model.base import KINDS, Model
+from teaser.model.baselines.ease import EASE
+from teaser.model.baselines.neighbour_ease import NeighbourEASE
 from teaser.model.build import dense_gram
 from teaser.model.estimate import choose_gram
 from teaser.model.extensions.discovered import Discovered, discover, expected_groups
 from teaser.model.extensions.groups import Groups
-from teaser.model.extensions.weights import Weights
+from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import DenseGram, Gram
 from teaser.model.solve import System
 from teaser.model.teaser import Teaser
@@ -24,7 +27,8 @@ class SharedFits:
     The Gram matrix is computed once for all models that take one. For Teaser, the eigenpairs of
     the preconditioner are computed once, and a fit starts at the encoder of the previous one.
     With a joint remainder, the inverse is shared where the ridge (the sum of the penalties on
-    weights and remainder) is the same: put `l2_encoder` last in a grid.
+    weights and remainder) is the same: put `l2_encoder` last in a grid. Item-to-item weights that
+    differ in `history_power` alone are found once: put it last in a grid of EASE.
 
     Parameters
     ----------
@@ -39,14 +43,35 @@ class SharedFits:
         self._systems: dict[tuple[Any, ...], System] = {}
         self._last: dict[tuple[Any, ...], Teaser] = {}
         self._discovered: dict[tuple[Any, ...], Discovered] = {}
+        self._pairs: tuple[Any, ...] = ()
 
     def fit(self, model: Model) -> Model:
         """Fit a model, and return it."""
         if isinstance(model, Teaser):
             return self._fit_teaser(model)
+        if isinstance(model, EASE | NeighbourEASE):
+            return self._fit_pairs(model)
         if model.gram == "auto":
             model.gram = self._gram(model.dtype, getattr(model, "weights", None))
         return model.fit(self.training)
+
+    def _fit_pairs(self, model: EASE | NeighbourEASE) -> Model:
+        """Fit a model of item-to-item weights; those before are scaled where that is enough."""
+        model.check_parameters()
+        weights = model.weights or PLAIN
+        plain = replace(weights, history_power=0.0)
+        key = (type(model), str(model.parameters() | {"weights": plain}))
+        if self._pairs[:1] != (key,):
+            self._pairs = ()  # before another items x items array is made
+            if isinstance(model.gram, str) and model.gram == "auto":
+                model.gram = self._gram(model.dtype, weights)
+            model.weights = plain
+            self._pairs = (key, model.fit(self.training).weights_)
+            model.weights = weights
+        model.keep_items(self.training)
+        B, factors = self._pairs[1], weights.of_history(self.training.item_counts)
+        model.weights_ = B if factors is None else scale_pairs(B.copy(), factors)
+        return model
 
     def clear(self) -> None:
         """Free what is shared."""
@@ -54,14 +79,15 @@ class SharedFits:
         self._systems.clear()
         self._last.clear()
         self._discovered.clear()
+        self._pairs = ()
 
     def _fit_teaser(self, model: Teaser) -> Teaser:
         # What a prepared system depends on. The penalties are not among it, except for the ridge
-        # of a remainder, which is part of the inverse.
-        key = (
-            model.content,
+        # of a remainder, which is part of the inverse. Powers of histories come after the fit.
+        weights = model.weights
+        alike = (
             model.dtype,
-            model.weights,
+            None if weights is None else replace(weights, history_power=0.0),
             model.discovered,
             model.solver,
             str(model.gram),
@@ -70,20 +96,24 @@ class SharedFits:
             model.user_features,
             model.ridge,
         )
+        key = (model.content, *alike)
         if key not in self._systems:
             # One at a time: the arrays of a system may be large.
+            like = next((s for k, s in self._systems.items() if k[1:] == alike), None)
             self._systems.clear()
-            self._last.clear()
+            # Another content moves the encoder less than it is away from zero.
+            self._last = {k: last for k, last in self._last.items() if k == alike}
             if self._takes_array(model):
                 model.gram = self._gram(model.dtype, model.weights)
-            self._systems[key] = model.prepare(self.training, discovered=self._groups(model))
+            groups = self._groups(model)
+            self._systems[key] = model.prepare(self.training, discovered=groups, like=like)
         model.fit(
             self.training,
             system=self._systems[key],
-            start=self._last.get(key),
+            start=self._last.get(alike),
             discovered=self._groups(model),
         )
-        self._last[key] = model
+        self._last[alike] = model
         return model
 
     def _groups(self, model: Teaser) -> Discovered | None:

@@ -160,6 +160,7 @@ class System:
         row_penalty: Array | None = None,
         column_weight: Array | None = None,
         is_coarse: bool = False,
+        like: "System | None" = None,
     ) -> Self:
         """Prepare what every iteration needs.
 
@@ -173,6 +174,8 @@ class System:
             r and c; ones when not given, and for the rows of D beyond those of c.
         is_coarse
             Whether all fits are coarse: eigenvectors are then computed in the type of `gram`.
+        like
+            A system of the same decoder and another Gram, whose eigenvectors of D'D are taken.
         """
         g = gram.diagonal()
         rank = leading_rank(float(g.mean()), D.shape[1]) if rank is None else rank
@@ -182,7 +185,10 @@ class System:
             r[:] = np.asarray(row_penalty, like=g)
         if column_weight is not None:
             c[: len(column_weight)] = np.asarray(column_weight, like=g)
-        basis = _basis(D, g, c, is_coarse=is_coarse)
+        if like is None:
+            basis = _basis(D, g, c, is_coarse=is_coarse)
+        else:
+            basis = {name: getattr(like, name) for name in ("D", "row_of", "V", "eta", "DV")}
         return cls(gram=gram, g=g, U=U, mu=mu, row_penalty=r, column_weight=c, **basis)
 
     def with_decoder(self, D: sp.csr_array) -> "System":
@@ -779,6 +785,7 @@ def prepare(
     solver: str,
     rng: int | np.random.Generator | None,
     is_coarse: bool = False,
+    like: System | None = None,
     **weights: Array | None,
 ) -> System:
     """Return what all penalties share, with the eigenpairs of G that the solver wants.
@@ -791,7 +798,8 @@ def prepare(
     # ADMM has no preconditioner: it decomposes the whole of G.
     rank = None if solver == "cg" else 0
     seeded = np.random.default_rng(rng)
-    return System.build(gram, D, rank=rank, rng=seeded, is_coarse=is_coarse, **weights)
+    how: dict[str, Any] = {"is_coarse": is_coarse, "like": like, **weights}
+    return System.build(gram, D, rank=rank, rng=seeded, **how)
 
 
 def dispatch(

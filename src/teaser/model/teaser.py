@@ -351,18 +351,26 @@ class Teaser(TaggedModel):
     def _weights(self) -> Weights:
         return PLAIN if self.weights is None else self.weights
 
-    def prepare(self, dataset: Dataset, *, discovered: Discovered | None = None) -> System:
+    def prepare(
+        self,
+        dataset: Dataset,
+        *,
+        discovered: Discovered | None = None,
+        like: System | None = None,
+    ) -> System:
         """Return the part of a fit that does not depend on the penalties.
 
         It holds the Gram, its leading eigenpairs and the eigenvectors of D'D, for fits that differ
         in penalties only. With a joint remainder it holds the inverse of X'X + (l2_weights +
         remainder.l2) I instead of the Gram; that sum must be the same, and `EASE` takes its
         `inverse` too. With discovered tags, give what `discover` returned to this and to every fit.
+        What was prepared for the same model with another content saves time, as `like`.
         """
         self._check_with(dataset)
         dataset, _ = find_groups(self, dataset, None, discovered)
         with explained_memory_error("Preparing a fit"):
-            return _prepare_system(self, dataset, learned_features(self, dataset), keep=True)
+            about = learned_features(self, dataset)
+            return _prepare_system(self, dataset, about, keep=True, like=like)
 
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
@@ -553,7 +561,12 @@ def fixed_decoder(dataset: Dataset, weights: Weights | None) -> sp.csr_array:
 
 
 def _prepare_system(
-    model: Teaser, dataset: Dataset, user_features: UserFeatures | None, *, keep: bool
+    model: Teaser,
+    dataset: Dataset,
+    user_features: UserFeatures | None,
+    *,
+    keep: bool,
+    like: System | None = None,
 ) -> System:
     """Return what the steps share and no penalty changes; with a joint remainder, its inverse.
 
@@ -561,6 +574,8 @@ def _prepare_system(
     ----------
     keep
         Whether further fits will reuse it.
+    like
+        A system of the same decoder and another Gram.
     """
     kind, weights = np.dtype(model.dtype), PLAIN if model.weights is None else model.weights
     D = pad_rows(fixed_decoder(dataset, model.weights).astype(kind), user_features)
@@ -587,6 +602,7 @@ def _prepare_system(
         rng=model.rng,
         # Further fits may want a smaller residual.
         is_coarse=not keep and is_coarse(model.tol, model.solver),
+        like=like,
         row_penalty=row_weights(gram, weights.ridge_power, n_items=n_items),
         column_weight=weights.of_columns(dataset.item_counts),
     )

@@ -186,12 +186,13 @@ def test_without_weights_content_and_strengths_too(strong: Dataset) -> None:
 def test_further_rounds_find_each_beside_the_other(strong: Dataset, how: dict[str, Any]) -> None:
     options = replace(NEAR, rounds=3)
     exact = EXACT | ({"tol": 1e-11} if "solver" in how else {})
-    model = Teaser(remainder=options, weights=WEIGHTS, **exact, **how).fit(strong)
+    exact |= {"weights": WEIGHTS, "content": CONTENT}
+    model = Teaser(remainder=options, **exact, **how).fit(strong)
     _, E, R = expected(strong, model)
     assert_allclose(both_rows(model), E, atol=1e-8)
     assert R is not None
     assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
-    once = Teaser(remainder=NEAR, weights=WEIGHTS, **exact, **how).fit(strong)
+    once = Teaser(remainder=NEAR, **exact, **how).fit(strong)
     assert model.iterations_ > once.iterations_
     assert np.abs(both_rows(once) - E).max() > 1e-3
 

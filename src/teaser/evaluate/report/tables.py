@@ -507,13 +507,20 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
     # Changes are not set in bold, as in the paper.
     plain = [1 + i for i in range(len(columns) * len(studies)) if (i + 1) % len(columns) == 0]
     rows: list[Row] = []
+    rivals = [
+        study.labels[model.name]
+        for study in studies
+        for model in study.models
+        if not model.interactive and model.name in {s.model for s in study.results.simulations}
+    ]
+    labels = list(dict.fromkeys([*rivals, *model_labels(studies, interactive=True)]))
     for scenario in (None, *sorted(one_step(studies), key=_paper_order)):
         block = [
             [
                 label,
                 *(cell for study in studies for cell in _feedback_cells(study, label, scenario)),
             ]
-            for label in model_labels(studies, interactive=True)
+            for label in labels
         ]
         block = [row for row in block if any(cell != NONE for cell in row[1:])]
         head = "no simulation" if scenario is None else _heading(scenario)
@@ -526,7 +533,11 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
         "bold.",
         [(study.title, column) for study in studies for column in columns],
         rows,
-        [*_feedback_notes(studies), *_paper_notes(studies, reasons=False)],
+        [
+            *(f"{name}: a press adds a bonus to the items of its tag." for name in set(rivals)),
+            *_feedback_notes(studies),
+            *_paper_notes(studies, reasons=False),
+        ],
     )
 
 

@@ -142,7 +142,8 @@ class SimulationPlan(_Strict):
 
     `models` names the models that get it, all interactive ones where it is empty. Presses `among`
     discovered tags are left out for a model that has none. Without `steps`, the step of a press
-    is that of the scale; see `Steering`.
+    is that of the scale; see `Steering`. `bonus` names models without tags that get a bonus on the
+    items of the pressed tags, those of the last interactive model; see `Bonus`.
     """
 
     tags: tuple[int, ...] = (1, 2)
@@ -151,6 +152,7 @@ class SimulationPlan(_Strict):
     steps: tuple[float, ...] = ()
     among: tuple[Literal["all", "declared", "discovered"], ...] = ("all",)
     models: tuple[str, ...] = ()
+    bonus: tuple[str, ...] = ()
     draws: int = 3
     seed: int = 1
 
@@ -416,6 +418,7 @@ def _check_references(study: Study) -> None:
         raise ParameterError(f"[split] lacks {', '.join(missing)}.")
     names = [model.name for model in study.models]
     named = [("[simulate] models", name) for plan in study.simulate for name in plan.models]
+    named += [("[simulate] bonus", name) for plan in study.simulate for name in plan.bonus]
     for where, name in (*named, ("[dial] model", study.dial.model)):
         if name and name not in names:
             raise ParameterError(

@@ -13,13 +13,13 @@ import numpy as np
 from teaser.data.dataset import Dataset
 from teaser.data.split import TEST_FROM, VALIDATION_FROM, split_time
 from teaser.errors import DataError, ParameterError, closest, counted
-from teaser.evaluate.choose import candidates
+from teaser.evaluate.choose import ease_penalties, first_parameters
 from teaser.evaluate.study.plan import SPLITS, Study
 from teaser.evaluate.study.results import write_text
 from teaser.files import memory_of_machine, say_bytes
 from teaser.model.teaser import Teaser
 
-# Above so many items, EASE is fitted once instead of searched; above the second, not at all.
+# Above so many items, grids of EASE are short; above the second, there is no EASE.
 FEW_EASE_ITEMS, MOST_EASE_ITEMS = 5_000, 25_000
 # A fit that is expected to take longer gets one encoder instead of a grid.
 SLOW_SECONDS = 120.0
@@ -66,9 +66,11 @@ def open_study(prepared: Path, folder: Path | None = None, *, kind: str = "users
 def propose_study(dataset: Dataset, prepared: Path, folder: Path, *, kind: str = "users") -> str:
     """Return the text of a study, a TOML file in `folder`.
 
-    Popularity, ItemKNN, EASE, EASE on neighbours and WMF are compared with the paper's TEASER,
-    one with discovered tags, and the recommended one. Models that do not fit into the memory, or
-    whose package is missing, are left out with a comment that says so.
+    Popularity, ItemKNN, WMF, EASE and its relatives are compared with the paper's TEASER, one with
+    discovered tags, and the recommended one. Where items have tags, collective EASE, RDLAE and
+    EASE on neighbours learn from them too, so that all compare with the same information. Models
+    that do not fit into the memory, or whose package is missing, are left out with a comment that
+    says so.
 
     Parameters
     ----------
@@ -171,12 +173,17 @@ def _models(dataset: Dataset) -> Iterator[str]:
     given: dict[str, dict[str, list[Any]]] = {}
     if dataset.n_tags:
         given["TEASER"] = {"l2_weights": [20, 200], "l2_encoder": [50, 500]}
-    l1 = candidates("weighted", _mean_count(dataset), {})[0]["l2_weights"]
-    penalties: dict[str, list[Any]] = {"l2_weights": [l1], "l2_encoder": [300, 3000]}
-    given["TEASER + discovered"] = penalties
-    remainder = {"remainder.neighbours": [100], "remainder.l2": [50, 200, 1000]}
+    l1 = first_parameters("weighted", _mean_count(dataset), {})["l2_weights"]
+    content = _content(dataset)
+    powers = {"weights.history_power": [0, 0.1]}
+    given["TEASER + discovered"] = {
+        **content, "l2_weights": [l1], "l2_encoder": [3000, 300], **powers,
+    }  # fmt: skip
     # A quick run keeps the first: neighbours say what a strongly held back encoder does not.
-    given["TEASER, recommended"] = penalties | {"l2_encoder": [3000, 300]} | remainder
+    given["TEASER, recommended"] = {
+        **content, "l2_weights": [l1], "l2_encoder": [3000, 30000], **powers,
+        "remainder.neighbours": [100], "remainder.l2": [50, 200, 1000],
+    }  # fmt: skip
     tried: list[str] = []
     for name, grid in given.items():
         text, is_left_out = _teaser(dataset, name, grid)
@@ -198,30 +205,44 @@ def _models(dataset: Dataset) -> Iterator[str]:
         )
 
 
+def _content(dataset: Dataset) -> dict[str, list[Any]]:
+    """Return the weights of content that a grid has; none where items have no tags."""
+    return {"content.weight": [0.1, 0, 1, 10]} if dataset.n_tags else {}
+
+
 def _without_tags(dataset: Dataset) -> Iterator[str]:
-    """Yield EASE, where its items x items array can be inverted, and EASE on neighbours."""
-    l2 = max(50.0, 5 * _mean_count(dataset))
-    near = [_rounded(l2 * factor) for factor in (0.5, 1, 2)]
-    array = 4 * dataset.n_items**2
+    """Yield EASE and its relatives, where an items x items array can be inverted."""
+    penalties, first = ease_penalties(_mean_count(dataset))
+    middle = penalties[max(0, first - 1) :][:3]
+    # The same information as TEASER has: tags, weights of users and powers.
+    rich: dict[str, list[Any]] = {**_content(dataset), "weights.user_power": [0.5]}
+    powers = {"weights.history_power": [0, 0.1, 0.2]}
+    weighted: dict[str, Any] = {"weights": {"ridge_power": 0.5}}
+    array, is_large = 4 * dataset.n_items**2, dataset.n_items > FEW_EASE_ITEMS
     if dataset.n_items > MOST_EASE_ITEMS or 3 * array > memory_of_machine():
         yield (
             f"# EASE is left out: it inverts an array of {dataset.n_items:,} x "
             f"{dataset.n_items:,} numbers ({say_bytes(array)})."
         )
-    elif dataset.n_items > FEW_EASE_ITEMS:
-        yield "# One penalty: each fit inverts a large array.\n" + _model(
-            "EASE", "EASE", {"l2": _rounded(l2)}
-        )
     else:
-        yield _model("EASE", "EASE", grid={"l2": near})
-    weights = {"weights": {"user_power": 0.25}, "neighbours": 100}
-    yield _model("EASE on neighbours", "NeighbourEASE", weights, {"l2": near})
+        note = "# Few penalties: each fit inverts a large array.\n" if is_large else ""
+        if is_large:
+            rich, few = {name: values[:2] for name, values in rich.items()}, middle[:1]
+        else:
+            few = middle[:2]
+        yield note + _model("EASE", "EASE", grid={"l2": middle if is_large else penalties})
+        # Powers last: weights are found once for all of them.
+        yield _model("collective EASE", "EASE", weighted, {**rich, "l2": few, **powers})
+        plain: dict[str, Any] = {"weights": {"ridge_power": 0}}
+        yield _model("RDLAE", "RDLAE", plain, {**rich, "l2": few, "dropout": [0.3], **powers})
+    near = weighted | {"neighbours": 100}
+    yield _model("EASE on neighbours", "NeighbourEASE", near, {**rich, "l2": middle[:2], **powers})
 
 
 def _teaser(dataset: Dataset, name: str, grid: dict[str, list[Any]]) -> tuple[str, bool]:
     """Return the table of a Teaser, or a comment and True where it does not fit."""
     recipe = {"TEASER": "paper", "TEASER + discovered": "discovered"}.get(name, "neighbours")
-    own = candidates(recipe, _mean_count(dataset), {})[-1]
+    own = first_parameters(recipe, _mean_count(dataset), {})
     expected = Teaser(**own).estimate(dataset)
     short = expected.shortage()
     if short is not None:
@@ -232,7 +253,7 @@ def _teaser(dataset: Dataset, name: str, grid: dict[str, list[Any]]) -> tuple[st
     if expected.seconds > SLOW_SECONDS:
         # One encoder serves all penalties of the remainder: these stay.
         shorter = {
-            entry: values if entry == "remainder.l2" else [values[len(values) // 2]]
+            entry: values if entry == "remainder.l2" else values[:1]
             for entry, values in grid.items()
         }
         comment = f"# One encoder: a fit is expected to take {expected.seconds:.0f} s.\n"
@@ -248,7 +269,7 @@ def _own_entries(options: Any) -> dict[str, Any]:
 
 
 def _dial(dataset: Dataset) -> dict[str, Any]:
-    l1 = candidates("weighted", _mean_count(dataset), {})[0]["l2_weights"]
+    l1 = first_parameters("weighted", _mean_count(dataset), {})["l2_weights"]
     return {
         "l2_weights": [l1],
         "l2_encoder": [300, 3000],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold, Split
+from teaser.evaluate.bonus import Bonus
 from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
 from teaser.evaluate.simulation import has_tags, simulate
 from teaser.evaluate.study.data import describe, make_split, read_data
@@ -128,7 +129,8 @@ class StudyRun:
             )
         self.evaluations[plan.name] = evaluation
         is_tagged = isinstance(model, TaggedModel)
-        if not is_tagged and all(plan.name not in each.parts for each in self.study.models):
+        used: list[ModelPlan | SimulationPlan] = [*self.study.models, *self.study.simulate]
+        if not is_tagged and all(plan.name not in _parts(each) for each in used):
             del self.models[plan.name]  # an items x items array may be large
         return ModelResult(
             name=plan.name,
@@ -153,21 +155,30 @@ class StudyRun:
 
     def simulate(self, plan: SimulationPlan) -> tuple[SimulationResult, ...]:
         """Simulate feedback on the fitted interactive models that a plan is for."""
-        models = {
-            name: model
-            for name, model in self.models.items()
-            if isinstance(model, TaggedModel) and name in (plan.models or self.models)
+        tagged = {n: model for n, model in self.models.items() if isinstance(model, TaggedModel)}
+        models: dict[str, TaggedModel | Bonus] = {
+            name: model for name, model in tagged.items() if name in (plan.models or self.models)
         }
+        for name in plan.bonus if models else ():
+            if not isinstance(self.models[name], TaggedModel):
+                models[name] = Bonus(self.models[name], list(tagged.values())[-1])
         steps: tuple[float | None, ...] = plan.steps or (None,)
         choices = product(models, plan.among, plan.scales, steps, plan.strengths, plan.tags)
-        runs = [run for run in choices if has_tags(models[run[0]], run[1])]
+        # A bonus has one step, whatever the scale.
+        runs = [
+            run
+            for run in choices
+            if has_tags(models[run[0]], run[1])
+            and (run[0] not in plan.bonus or run[2:4] == (plan.scales[0], steps[0]))
+        ]
         without_feedback: dict[tuple[str, str], Evaluation] = {}
         results = []
         for done, (name, among, scale, step, strength, n_tags) in enumerate(runs):
             self.progress("simulated feedback", done, len(runs), f"{name}, {among}, {scale}")
             steering = Steering(scale=scale, step=step)
-            given: dict[str, Any] = {"name": name, "steering": steering}
             model, fold = models[name], self.split.test
+            is_tagged = isinstance(model, TaggedModel)
+            given: dict[str, Any] = {"name": name, "steering": steering if is_tagged else None}
             if (name, scale) not in without_feedback:
                 without_feedback[name, scale] = evaluate(model, fold, **given)
             pressed: dict[str, Any] = {"strength": strength, "n_tags": n_tags, "draws": plan.draws}
@@ -268,7 +279,7 @@ def simulate_study(
         study, data=data, storage=out / f"{name}{TRIALS_SUFFIX}", progress=progress
     )
     chosen = [model for model in study.models if model.name in plan.models or not plan.models]
-    parts = {part for model in chosen for part in model.parts}
+    parts = {part for model in chosen for part in model.parts} | set(plan.bonus)
     for model in study.models:
         is_wanted = model in chosen and issubclass(KINDS[model.kind], TaggedModel)
         if is_wanted or model.name in parts:
@@ -287,6 +298,11 @@ def list_shares(model: Model, fold: Fold, lists: NDArray[Any]) -> dict[str, floa
     about = fold.user_features if model.user_tags_ else None
     found = model.list_shares(fold.history, lists, about=about, shown=SHOWN)
     return dict(found.parts)
+
+
+def _parts(plan: ModelPlan | SimulationPlan) -> tuple[str, ...]:
+    """Return the names of models without tags that a plan needs later."""
+    return plan.parts if isinstance(plan, ModelPlan) else plan.bonus
 
 
 def output_name(study: Study, *, quick: bool) -> str:

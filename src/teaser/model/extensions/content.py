@@ -27,6 +27,8 @@ Array = NDArray[Any]
 log = logging.getLogger("teaser")
 # Beyond this weight interactions hardly count. The best ones lie from 0.1 to 10.
 _DROWNING = 100.0
+# Items without content are warned of if they are more than this share.
+_MANY_BLANK = 0.05
 # A word of one item says nothing of others.
 _MIN_ITEMS = 2
 
@@ -85,7 +87,8 @@ def content_rows(options: Content | None, dataset: Dataset) -> sp.csr_array | No
             "rules or columns, or leave content out."
         )
     if blank:
-        log.warning(
+        log.log(
+            logging.WARNING if blank > _MANY_BLANK * T.shape[0] else logging.INFO,
             "%d of %d items have no tag or word that tells them apart: content says nothing of "
             "them",
             *(blank, T.shape[0]),

@@ -307,7 +307,8 @@ def prepare_remainder(
     """
     gram = DenseGram(C)
     start = np.random.default_rng(0)
-    system = Inverse.build(gram, D, rank=0, rng=start, is_coarse=False, **weights)
+    how: dict[str, Any] = {"is_coarse": False, **weights}
+    system = Inverse.build(gram, D, rank=0, rng=start, **how)
     return replace(system, ridge=np.broadcast_to(np.asarray(ridge, dtype=np.float64), len(C)))
 
 
