@@ -1,6 +1,7 @@
 """The promises to users: what is shown adds up, and a press does what it says."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,7 @@ from teaser.explain import (
     short_reasons,
     tell_reasons,
 )
-from teaser.profile import GENERAL
+from teaser.profile import GENERAL, POPULARITY
 from teaser.steps import MAX_VIEWED, Step, StepKind, arrange, fold_small
 
 TAGS = tuple(Tag("f", str(i)) for i in range(6))
@@ -78,9 +79,17 @@ def test_lists_and_explanations_tell_the_same(
         whole = model.explain(r.item_id, history, presses)
         assert (r.score, r.match) == (whole.score, whole.match)
         leanings = model.profile(history, presses).leanings
-        assert r.reasons == main_reasons(whole.reasons, leanings=leanings)
-        for reason in r.reasons:
+        wanted = main_reasons(whole.reasons, leanings=leanings)
+        assert len(r.reasons) == len(wanted)
+        for reason, plain in zip(r.reasons, wanted, strict=True):
             assert isinstance(reason, Reason)
+            assert replace(reason, own=None, of=None) == plain
+            items = [model.items_.index_of(i) for i in history]
+            carries = model.decoder_[items][:, [model.tags_.index(t) for t in reason.tags]]
+            if reason.tag != POPULARITY:
+                assert reason.own == int((carries.toarray() != 0).any(axis=1).sum())
+                assert reason.of == len(history)
+                assert reason.is_guess == (reason.own == 0 and reason.contribution > 0)
             assert all(reason.contribution * leanings[tag] > 0 for tag in reason.tags)
         told = r.general + sum(reason.contribution for reason in r.reasons) + r.other
         assert told == pytest.approx(r.score)

@@ -55,6 +55,11 @@ class Reason:
     usual
         The item's weight for any tag where none was learned: 1, or less for popular items and
         more for others with `Weights(history_power=...)`.
+    own, of
+        How many liked items of the history carry the tags, and how many there are; None where that
+        was not counted. Without any, the reason is a guess.
+    like
+        For a discovered tag the titles of some of these items.
     """
 
     kind: ClassVar[str] = "tag"
@@ -66,6 +71,9 @@ class Reason:
     weight: float = 1.0
     tags: tuple[Tag, ...] = ()
     usual: float = 1.0
+    own: int | None = None
+    of: int | None = None
+    like: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.tags:
@@ -85,11 +93,22 @@ class Reason:
 
         `tell_reasons` gives such labels where reasons stand beside each other.
         """
+        named = label or join_values(self.tags)
+        if self.like:
+            named = f"items like {join_names(self.like)}"
         more = ", which matters more here" if self.matters_more else ""
-        return (
-            f"{share_text(self.share)} because of your affinity of "
-            f"{affinity_text(self.affinity)} with {label or join_values(self.tags)}{more}"
-        )
+        if self.own is None or self.tag == POPULARITY:
+            known = f"your affinity of {affinity_text(self.affinity)} with {named}"
+        elif self.is_guess:
+            known = f"{named}, a guess"
+        else:
+            known = f"{named} ({self.own or 'none'} of your {self.of})"
+        return f"{share_text(self.share)} because of {known}{more}"
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether it speaks for the item, and no liked item of the history carries the tags."""
+        return self.own == 0 and self.contribution > 0 and self.tag != POPULARITY
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ NOT_STATED = "not stated"
 MAX_PRESSES = 5
 # The paper's step, also where all scores of a person are equal.
 PAPER_STEP = 0.2
+# A discovered group is told by so many items of the person's own history.
+N_LIKE = 3
 # The most features that a profile shows as plain text.
 _SHOWN = 8
 
@@ -213,6 +215,8 @@ class Profile(Framed):
         The position of each tag; None: it is looked for.
     places
         The positions of the history's items in the model.
+    titles
+        The title of each of them, or its id.
     base
         What leanings are computed from; None: there are none.
     """
@@ -233,6 +237,7 @@ class Profile(Framed):
     nested: Any = field(default=None, repr=False)
     index: Mapping[Tag, int] | None = field(default=None, repr=False)
     places: tuple[int, ...] = field(default=(), repr=False)
+    titles: tuple[str, ...] = field(default=(), repr=False)
     base: LeaningBase | None = field(default=None, repr=False)
 
     @cached_property

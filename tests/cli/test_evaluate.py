@@ -124,7 +124,7 @@ def test_a_prepared_folder_gets_a_study_and_is_evaluated(shop: Path) -> None:
     open_study(Path("shop"), kind="time")
     path = shop / "shop-study-time.toml"  # edited, as a person would: two models are enough
     blocks = path.read_text().split("\n\n")
-    left_out = ("ItemKNN", "EASE", "WMF", '"TEASER"]', "+ discovered")
+    left_out = ("ItemKNN", "EASE", "RDLAE", "WMF", '"TEASER"]', "+ discovered")
     kept = [b for b in blocks if not any(name in b.splitlines()[0] for name in left_out)]
     path.write_text("\n\n".join(kept).replace('"TEASER", ', ""))
     printed = said("evaluate", "shop", "--split", "time", "--quick")

@@ -224,3 +224,21 @@ def test_statements_can_be_said() -> None:
     assert say(away) == "You lean away from Rock: none of your 12, 1 in 4 for others."
     guess = Statement("guessed", 1, (FOLK,), Evidence(0, 12, 0.02))
     assert say(guess) == "A guess: people like you also choose Folk. None of your 12 has it yet."
+
+
+def test_a_group_is_told_by_items_of_the_own_history_after_what_metadata_name() -> None:
+    dataset = demo.dataset(n_events=400, n_users=1500)
+    model = Teaser(discovered=DiscoveredTags(), tol=1e-2).fit(dataset)
+    n_groups = 0
+    for user in range(60):
+        found = statements(model.profile(dataset.history(dataset.users[user])), known=6)
+        known = [s for s in found if (s.kind, s.leaning) == ("known", 1)]
+        assert [s.tags[0].discovered for s in known] == sorted(s.tags[0].discovered for s in known)
+        viewed = {model.title(i) for i in dataset.X[[user]].indices.tolist()}
+        for statement in known:
+            assert bool(statement.like) == statement.tags[0].is_titles
+            assert set(statement.like) <= viewed
+            n_groups += bool(statement.like)
+            if statement.like:
+                assert f"items like {statement.like[0]}" in say(statement)
+    assert n_groups

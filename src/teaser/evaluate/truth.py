@@ -1,5 +1,6 @@
 """Whether what is said of people is true, by what people who were not in the fit chose."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from teaser.explain import Reason
 from teaser.model.extensions.user_features import ManyAbout
 from teaser.model.recipe import percent, ratio
 from teaser.model.scores import top_k_rows
-from teaser.model.tables import History, liked_part
+from teaser.model.tables import History, TagTable, liked_part
 from teaser.model.tagged import TaggedModel
 from teaser.steer.statement import statements
 
@@ -245,6 +246,8 @@ class Choices:
         The share of all choices of the fit that carry each group (groups).
     carriers
         How many items carry each group (groups).
+    declared
+        Which groups have a tag of the metadata (groups).
     """
 
     own: sp.csr_array
@@ -253,6 +256,7 @@ class Choices:
     n_held: Array
     rates: Array
     carriers: Array
+    declared: Array
 
     @classmethod
     def count(cls, model: TaggedModel, rows: sp.csr_array, held_out: sp.csr_array) -> "Choices":
@@ -267,6 +271,7 @@ class Choices:
             np.diff(wanted.indptr),
             carriers.rates(model.item_table_.popularity),
             carriers.counts,
+            _declared(model.tag_table_),
         )
 
     def ratio(self, said: Said) -> float | None:
@@ -287,10 +292,15 @@ class Choices:
         return found
 
     def naive(self, said: Said, leaning: int) -> Said:
-        """Return as many groups of each person, those whose rate in the history stands out most."""
+        """Return as many groups of each person, those whose rate in the history stands out most.
+
+        Of groups with a tag of the metadata there are as many as were said, and of the others.
+        """
         found: Said = []
-        for user, n in zip(*np.unique([u for u, _ in said], return_counts=True), strict=True):
+        sorts = Counter((user, bool(self.declared[group])) for user, group in said)
+        for (user, declared), n in sorts.items():
             groups = self._common if leaning < 0 else self._several
+            groups = groups[self.declared[groups] == declared]
             own = self.own[[int(user)]].toarray().ravel()[groups]
             if leaning > 0:
                 groups, own = groups[own >= LEAST_OWN], own[own >= LEAST_OWN]
@@ -311,6 +321,14 @@ class Choices:
     def deviation(self) -> Array:
         """The standard deviation of one choice, which orders the groups of one person."""
         return np.asarray(np.sqrt(np.maximum(self.rates * (1 - self.rates), 1e-300)))
+
+
+def _declared(table: TagTable) -> Array:
+    """Return which groups of near-equal tags have a tag of the metadata (groups)."""
+    found = np.zeros(len(table.group_carriers.counts), dtype=bool)
+    named = np.array([not tag.discovered for tag in table.tags], dtype=bool)
+    found[table.near_equal_group[named & (table.near_equal_group >= 0)]] = True
+    return found
 
 
 def _rows(model: TaggedModel, given: Histories) -> sp.csr_array:

@@ -80,7 +80,7 @@ from teaser.model.tables import (
     some_of_each,
 )
 from teaser.parameters import check_k
-from teaser.profile import DEFAULT_STEERING, PressesLike, Profile, Steering
+from teaser.profile import DEFAULT_STEERING, N_LIKE, PressesLike, Profile, Steering
 from teaser.recommend import Recommendation, RecommendationBatch, Recommendations
 from teaser.transparency import DataSources, Transparency
 
@@ -645,6 +645,7 @@ class TaggedModel(Model, abstract=True):
             nested=self.tag_table_.nested,
             index=self.tag_table_.index,
             places=tuple(viewed),
+            titles=tuple(self.title(i) or str(self.items_[i]) for i in viewed),
             base=self._leaning_base(),
         )
         return learned if presses is None else self.pressed(learned, presses)
@@ -980,6 +981,8 @@ class TaggedModel(Model, abstract=True):
         placed: ResolvedFilters,
     ) -> Recommendations:
         entries, leanings = Recommendations(), self._leanings(state) if len(places) else {}
+        liked = state.seen[state.strengths > 0]
+        own = self.tag_table_.group_carriers.count_in(liked)
         for i in places.tolist():
             parts = self.contributions(i, state, placed)
             chosen = parts.main(leanings, negative=negative)
@@ -988,7 +991,7 @@ class TaggedModel(Model, abstract=True):
                     item_id=self.items_[i],
                     score=float(scored.scores[i]),
                     match=scored.match(i),
-                    reasons=chosen.reasons,
+                    reasons=tuple(self._with_evidence(r, own, liked) for r in chosen.reasons),
                     title=self.title(i),
                     general=parts.general,
                     general_share=parts.general_share,
@@ -998,6 +1001,26 @@ class TaggedModel(Model, abstract=True):
                 )
             )
         return entries
+
+    def _with_evidence(self, reason: why.AnyReason, own: Array, liked: Array) -> why.AnyReason:
+        """Return a reason with how many liked items carry its tags, and titles for a group.
+
+        Parameters
+        ----------
+        own
+            How many of the liked items carry each group of near-equal tags.
+        """
+        if not isinstance(reason, why.Reason):
+            return reason
+        table = self.tag_table_
+        group = int(table.near_equal_group[table.index[reason.tag]])
+        if group < 0:
+            return reason
+        like: tuple[str, ...] = ()
+        if reason.tag.is_titles and own[group]:
+            shared = np.intersect1d(liked, table.group_carriers.items[[group]].indices)
+            like = tuple(self.title(i) or str(self.items_[i]) for i in shared[:N_LIKE].tolist())
+        return replace(reason, own=int(own[group]), of=len(liked), like=like)
 
     def _explanation(
         self, i: int, state: UserState, scored: Scored, placed: ResolvedFilters

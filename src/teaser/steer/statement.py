@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
-from teaser.explain import join_values
+from teaser.explain import join_names, join_values
 from teaser.leaning import LeaningBase
-from teaser.profile import MAX_PRESSES, Profile
+from teaser.profile import MAX_PRESSES, N_LIKE, Profile
 
 Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores.
@@ -81,6 +81,8 @@ class Statement:
         How often the tags are in the history, and in everybody's.
     strength
         The absolute leaning, in standard deviations of the person's scores.
+    like
+        For a discovered tag the titles of some items of the history that carry it.
     """
 
     kind: Literal["known", "guessed"]
@@ -88,6 +90,7 @@ class Statement:
     tags: tuple[Tag, ...]
     evidence: Evidence
     strength: float = field(default=0.0, compare=False)
+    like: tuple[str, ...] = ()
 
 
 def statements(
@@ -180,6 +183,8 @@ def say(statement: Statement) -> str:
     'You lean towards Jazz: 5 of your 12, 1 in 14 for others.'
     """
     named, evidence = join_values(statement.tags), statement.evidence
+    if statement.like:
+        named = f"items like {join_names(statement.like)}"
     if statement.kind == "guessed":
         yet = f"None of your {evidence.of:,} has it yet."
         return f"A guess: people like you also choose {named}. {yet}"
@@ -267,10 +272,14 @@ class _Groups:
         may_rise, may_fall = self.sayable & ~self.lowered, self.sayable & ~self.raised
         blocked = np.zeros(len(own), dtype=bool)
         found = []
+        # What metadata name is said before groups that the fit found, which are named by items.
+        named = np.zeros(len(own))
+        declared = [j for j, tag in enumerate(self.profile.tags) if not tag.discovered]
+        named[self.group[declared][self.group[declared] >= 0]] = 1e9
         sorts: tuple[tuple[int, Literal["known", "guessed"], Literal[1, -1], Array, Array], ...] = (
-            (known, "known", 1, lift * np.sqrt(np.maximum(lean, 0.0)), is_known & may_rise),
+            (known, "known", 1, named + lift * np.sqrt(np.maximum(lean, 0.0)), is_known & may_rise),
             # Of two guesses as strong, the one about more items says more.
-            (guessed, "guessed", 1, lean * np.sqrt(self.counts), is_guess & may_rise),
+            (guessed, "guessed", 1, named + lean * np.sqrt(self.counts), is_guess & may_rise),
             (away, "known", -1, -lean, is_away & may_fall),
         )
         for n, kind, way, order, allowed in sorts:
@@ -284,7 +293,12 @@ class _Groups:
         """Return a statement about a group."""
         evidence = Evidence(int(self.own[g]), self.length, float(self.others[g]))
         tags = tuple(self.profile.tags[j] for j in self._members(g))
-        return Statement(kind, leaning, tags, evidence, abs(float(self.strength[g])))
+        like: tuple[str, ...] = ()
+        if tags[0].is_titles and self.own[g]:
+            carriers = set(self.base.group_carriers.items[[g]].indices.tolist())
+            pairs = zip(self.profile.places, self.profile.titles, strict=False)
+            like = tuple(title for place, title in pairs if place in carriers)[:N_LIKE]
+        return Statement(kind, leaning, tags, evidence, abs(float(self.strength[g])), like)
 
     def _first(self, n: int, order: Array, allowed: Array, blocked: Array) -> Iterator[int]:
         """Yield the first n groups that say something new, and mark what they say as blocked."""

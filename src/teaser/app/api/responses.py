@@ -116,7 +116,9 @@ class Reason(Named):
     General appeal and the contributions of all reasons sum to the score. `share` is signed, and the
     absolute shares, that of general appeal included, sum to 1. `weight` is the weight of the tag
     for the item. `tags` are all that the reason is about, `tag` the first of them: tags that lie on
-    nearly the same items are one reason.
+    nearly the same items are one reason. `own` of the `of` liked items carry the tags; `like` are
+    the titles of some of them where the tag is a group that the fit found. Both numbers are null
+    where they were not counted.
     """
 
     kind: Literal["tag"]
@@ -125,6 +127,9 @@ class Reason(Named):
     affinity: float
     weight: float
     tags: list[Named]
+    own: int | None
+    of: int | None
+    like: list[str]
 
 
 class ViewedReason(Schema):

@@ -95,7 +95,7 @@ class Texts:
         found = self._messages.get((context, name), name)
         return found if isinstance(found, str) else found[0]
 
-    def join(self, names: list[str]) -> str:
+    def join(self, names: Sequence[str]) -> str:
         """Join names with commas and a last `and`."""
         if len(names) < 2:
             return "".join(names)

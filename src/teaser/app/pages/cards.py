@@ -335,7 +335,11 @@ def _statement_view(statement: Statement, personal: PersonalModel, texts: Texts)
         statement.kind,
         statement.leaning,
         # Near-equal tags are named together.
-        [" / ".join(joint_names(statement.tags, personal.catalogue, texts))],
+        [
+            texts("items like {titles}", titles=texts.join(statement.like))
+            if statement.like
+            else " / ".join(joint_names(statement.tags, personal.catalogue, texts))
+        ],
         evidence.own,
         evidence.of,
         *evidence.in_others,
@@ -452,6 +456,11 @@ def describe_reasons(
     for reason in entry.reasons:
         if isinstance(reason, Reason):
             name = _bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
+            if reason.like:
+                titles = texts.join(reason.like)
+                name = _bold(texts("items like {titles}", titles=titles))
+            elif reason.is_guess:
+                name = texts.html("{tag} (a guess)", tag=name)
         elif isinstance(reason, ViewedReason):
             name = _describe_viewed(reason, texts, is_own=is_own)
         else:
