@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Dataset, Tag, Teaser
+from teaser.data import demo
 from teaser.data.rules import Category, ListOf, Rules
 from teaser.errors import ParameterError
-from teaser.extensions import Remainder
+from teaser.extensions import DiscoveredTags, Remainder
 from teaser.profile import GENERAL, POPULARITY, Profile
 from teaser.steer import Evidence, Statement, naive_statements, say, statements, undo_presses
 

@@ -283,8 +283,13 @@ class _Groups:
             (away, "known", -1, -lean, is_away & may_fall),
         )
         for n, kind, way, order, allowed in sorts:
-            for g in self._first(n, order, allowed, blocked):
-                found.append(self.statement(kind, way, g))
+            # A group that is told by the same items as one before would say the same again.
+            new: dict[tuple[Any, ...], Statement] = {}
+            groups = self._first(order, allowed, blocked)
+            while len(new) < n and (g := next(groups, None)) is not None:
+                said = self.statement(kind, way, g)
+                new.setdefault(said.like or said.tags, said)
+            found += new.values()
         return found
 
     def statement(
@@ -300,15 +305,12 @@ class _Groups:
             like = tuple(title for place, title in pairs if place in carriers)[:N_LIKE]
         return Statement(kind, leaning, tags, evidence, abs(float(self.strength[g])), like)
 
-    def _first(self, n: int, order: Array, allowed: Array, blocked: Array) -> Iterator[int]:
-        """Yield the first n groups that say something new, and mark what they say as blocked."""
+    def _first(self, order: Array, allowed: Array, blocked: Array) -> Iterator[int]:
+        """Yield the groups that say something new in order, and mark what they say as blocked."""
         places = np.flatnonzero(allowed)
         for g in places[np.argsort(-order[places], kind="stable")].tolist():
-            if n <= 0:
-                return
             if not blocked[g]:
                 self._block(g, blocked)
-                n -= 1
                 yield g
 
     def _members(self, g: int) -> list[int]:

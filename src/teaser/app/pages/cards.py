@@ -465,7 +465,9 @@ def describe_reasons(
             name = _describe_viewed(reason, texts, is_own=is_own)
         else:
             continue
-        (speak_for if reason.contribution > 0 else against).append(name)
+        side = speak_for if reason.contribution > 0 else against
+        if name not in side:  # two groups may be told by the same items
+            side.append(name)
     reasons, others = texts.join_html(speak_for), texts.join_html(against)
     if speak_for and against:
         return texts.html("Because of {reasons}, despite {others}.", reasons=reasons, others=others)
