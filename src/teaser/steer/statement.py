@@ -271,7 +271,7 @@ class _Groups:
         is_away &= own < _LESS * expected
         may_rise, may_fall = self.sayable & ~self.lowered, self.sayable & ~self.raised
         blocked = np.zeros(len(own), dtype=bool)
-        found = []
+        found: list[Statement] = []
         # What metadata name is said before groups that the fit found, which are named by items.
         named = np.zeros(len(own))
         declared = [j for j, tag in enumerate(self.profile.tags) if not tag.discovered]
