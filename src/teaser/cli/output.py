@@ -20,7 +20,7 @@ from teaser.console import CONTROL, visible, visible_json
 from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError, counted
 from teaser.explain import PARTS, distinct_labels, short_reasons, tell_reasons
-from teaser.model.recipe import Recipe
+from teaser.model.recipe import TRUTH, Recipe
 from teaser.profile import GENERAL, Profile
 from teaser.progress import Update
 from teaser.progress import progress_bar as plain_bar
@@ -140,20 +140,27 @@ def draw_recipe(recipe: Recipe) -> RenderableType:
         return Text(recipe.why)
     heads = recipe.columns()
     # Two tables, because one is wider than 80 columns.
-    measured = [n for n, head in enumerate(heads) if head not in PARTS]
-    parts = [n for n, head in enumerate(heads) if head in PARTS]
+    rare = {n for n in PARTS if all(t.parts.get(n, 0.0) < 0.05 for t in recipe.tried)}
+    measured = [n for n, head in enumerate(heads) if head not in TRUTH and head not in rare]
+    truth = [n for n, head in enumerate(heads) if head in TRUTH]
     tables = []
-    for places, empty in ((measured, True), (parts, False)):
+    for places, is_truth in ((measured, False), (truth, True)):
         table = new_table("recipe", *(f">{heads[n]}" for n in places))
         for trial in recipe.table():
-            if trial.ndcg is not None and (empty or trial.parts):
+            if trial.ndcg is not None and (trial.truth or not is_truth):
                 style = "bold" if trial.name == recipe.chosen else ""
                 cells = recipe.cells(trial)
                 table.add_row(trial.name, *(cells[n] for n in places), style=style)
         tables.append(table)
     left = [Text(f"{t.name} is left out: {t.reason}") for t in recipe.table() if t.reason]
-    held = Text(f"on {recipe.n_users:,} held-out people; of the scores of the top-20:", style=QUIET)
-    return Group(tables[0], held, tables[1], *left, Text(recipe.why))
+    held = Text(f"on {recipe.n_users:,} held-out people; parts are of the top-20", style=QUIET)
+    said = Text(
+        "What is said of them, how often it is chosen against the average person; entries with a "
+        "reason; lists that presses change:",
+        style=QUIET,
+    )
+    both: list[RenderableType] = [said, tables[1]] if truth else []
+    return Group(tables[0], held, *both, *left, Text(recipe.why))
 
 
 def draw_content(content: Mapping[str, Any]) -> Iterator[Text]:

@@ -53,6 +53,13 @@ class Trial:
         """How readable the model is; see `Truth`. 0 where it was not measured."""
         return float(self.truth.get("readability", 0.0))
 
+    def figure(self, path: str) -> float | None:
+        """Return a figure of the truth by its name; that of presses after a dot, `plus.carried`."""
+        first, _, second = path.partition(".")
+        found: Any = self.truth.get(first)
+        found = found.get(second) if second and found is not None else found
+        return None if found is None else float(found)
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -89,21 +96,24 @@ class Recipe:
 
     def columns(self) -> list[str]:
         """Return the headings of `cells`, without that of the recipe."""
-        truth = [name.replace("_", " ") for name in self._truth()]
-        return ["nDCG@100", f"of {self.yardstick}", *self._parts(), *truth, "seconds"]
+        return ["nDCG@100", f"of {self.yardstick}", *self._parts(), "seconds", *self._truth()]
 
     def cells(self, trial: Trial) -> list[str]:
         """Return what a trial reached as texts, one for each of `columns`."""
         share = "" if trial.share is None else percent(trial.share)
         parts = [percent(trial.parts[p]) if p in trial.parts else "" for p in self._parts()]
-        found = {name: trial.truth.get(name) for name in self._truth()}
-        truth = ["" if n is None else TRUTH[name](n) for name, n in found.items()]
+        found = {name: trial.figure(TRUTH[name][0]) for name in self._truth()}
+        truth = ["" if n is None else TRUTH[name][1](n) for name, n in found.items()]
         ndcg = "" if trial.ndcg is None else f"{trial.ndcg:.3f}"
-        return [ndcg, share, *parts, *truth, f"{trial.seconds:.1f}"]
+        return [ndcg, share, *parts, f"{trial.seconds:.1f}", *truth]
 
     def _truth(self) -> list[str]:
-        """Return the figures of the truth that some trial has."""
-        return [name for name in TRUTH if any(t.truth.get(name) is not None for t in self.tried)]
+        """Return the headings of the figures of the truth that some trial has."""
+        return [
+            name
+            for name, (path, _) in TRUTH.items()
+            if any(trial.figure(path) is not None for trial in self.tried)
+        ]
 
     def _parts(self) -> list[str]:
         """Return the parts of scores that some trial has."""
@@ -162,11 +172,16 @@ def ratio(times: float) -> str:
     return f"x{times:.2f}"
 
 
-# Figures of the truth that tables of recipes show.
-TRUTH: Mapping[str, Callable[[float], str]] = {
-    "known": ratio,
-    "agreement": percent,
-    "with_reason": percent,
+# Headings of tables of recipes, with the figure of `teaser.evaluate.Truth` and how it is written.
+TRUTH: Mapping[str, tuple[str, Callable[[float], str]]] = {
+    "known": ("known", ratio),
+    "naive": ("naive_known", ratio),
+    "guessed": ("guessed", ratio),
+    "away": ("away", ratio),
+    "agrees": ("agreement", percent),
+    "reasons": ("with_reason", percent),
+    "1 press": ("plus.changed_by_one", percent),
+    "3 presses": ("plus.changed_by_three", percent),
 }
 
 
