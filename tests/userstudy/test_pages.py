@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import tomlkit
 from app.conftest import text_of
+from commands import refused
 from userstudy.conftest import Browser
 
 from teaser.errors import ParameterError
@@ -79,6 +80,15 @@ def test_who_comes_back_is_where_they_were(write: Write, open_study: Open) -> No
             assert "About this version" in text_of(
                 again.get("/", params={"PROLIFIC_PID": "p1", "SESSION_ID": "2"}).text
             )
+        assert len(browser.own.people.rows()["participants"]) == 1
+
+
+def test_who_agrees_in_two_browsers_has_one_place(write: Write, open_study: Open) -> None:
+    come = open_study(write())
+    with come() as browser, come() as other:
+        other.get("/", params={"PROLIFIC_PID": "p1"})  # and the page stays open
+        browser.begin(PROLIFIC_PID="p1")
+        assert "0 of 3 chosen" in other.submit("/consent", agree="1", PROLIFIC_PID="p1")
         assert len(browser.own.people.rows()["participants"]) == 1
 
 
@@ -319,6 +329,9 @@ def test_a_pilot_is_marked_and_apart(write: Write, open_study: Open) -> None:
     changed = write(("people = 60 ", "people = 70 "))
     with pytest.raises(ParameterError, match="frozen"):
         open_study(changed)
+    database = f"sqlite:///{path.with_name('people.db')}"
+    for command in ("replay", "export", "analyse"):  # which would have nobody in it
+        assert "this changed: file" in refused("study", command, changed, "--database", database)
     with open_study(changed, "pilot")() as browser:
         browser.begin()
         found = read_tables(browser.own.people)

@@ -26,6 +26,7 @@ from teaser.app.pages.cards import (
 )
 from teaser.app.state import Event, State
 from teaser.data.matrix import ItemId
+from teaser.errors import ParameterError
 from teaser.explain import Reason, ViewedReason
 from teaser.profile import GENERAL, NOT_STATED
 from teaser.recommend import Recommendation
@@ -50,7 +51,13 @@ class StudyCatalogue(Catalogue):
 
 
 def open_catalogues(study: UserStudy) -> dict[str, StudyCatalogue]:
-    """Load the models of all arms; arms with the same model and settings share a catalogue."""
+    """Load the models of all arms; arms with the same model and settings share a catalogue.
+
+    Raises
+    ------
+    ParameterError
+        If people pick items first, and a model does not have the same items as another one.
+    """
     found: dict[str, StudyCatalogue] = {}
     models: dict[Any, Any] = {}
     opened: dict[Any, StudyCatalogue] = {}
@@ -63,6 +70,14 @@ def open_catalogues(study: UserStudy) -> dict[str, StudyCatalogue]:
         if key not in opened:
             opened[key] = StudyCatalogue(models[folder], settings.boosts, zone=settings.zone)
         found[arm.name] = opened[key]
+        first = study.arms[0].name
+        n = len(set(found[first].model.items_) ^ set(found[arm.name].model.items_))
+        if n and study.picks:
+            raise ParameterError(
+                f"The models of the arms {first!r} and {arm.name!r} do not have the same items "
+                f"({n:,} in one alone), and all arms must know what people pick first. Fit them on "
+                "the same items, or write picks = 0."
+            )
     return found
 
 

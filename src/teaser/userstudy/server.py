@@ -320,7 +320,7 @@ def _show_text(request: Request, found: Participant, step: Step) -> Response:
 def _show_start(request: Request, found: Participant, step: Step) -> Response:
     """Show items to pick from, as the quick start of the site does."""
     own, texts = study_of(request), _visitor(request).texts
-    catalogue = own.catalogues[own.study.orders[found.order][0]]
+    catalogue = own.catalogues[own.study.arms[0].name]  # whatever the order: the same for all
     picked = tuple(found.state.get("picks", []))
     items = home.quick_start(catalogue, picked, ())
     picks = [plain_card(catalogue, item, texts) for item in items]
@@ -458,7 +458,7 @@ def _summary(request: Request, found: Participant, step: Step, shown: ShownList)
 def _pick(request: Request, found: Participant, given: Sequence[str]) -> Response:
     """Add items to what a person picked first; with enough of them the first arm begins."""
     own = study_of(request)
-    catalogue = own.catalogues[own.study.orders[found.order][0]]
+    catalogue = own.catalogues[own.study.arms[0].name]
     items = [_item(catalogue, text) for text in given]
 
     def decide(now: Participant) -> Change | None:

@@ -50,6 +50,8 @@ def simulate_people(
 ) -> StudyStore:
     """Let simulated people do a study by its real pages, over http on loopback.
 
+    They take the place of those of the last run.
+
     Parameters
     ----------
     path
@@ -75,13 +77,14 @@ def simulate_people(
     store = Store(settings.database)
     store.migrate()
     found = StudyStore(store, study, "simulated")
-    known = sum(row["mode"] == "simulated" for row in found.rows()["participants"])
-    app = create_study_app(settings, path=path, mode="simulated", people=known + people)
-    drawn = draw_answers(study, people, effect, np.random.default_rng([seed, known]))
+    for row in found.rows()["participants"]:  # of the last run, which may have another effect
+        found.withdraw(found.withdrawal_code(row["id"]))
+    app = create_study_app(settings, path=path, mode="simulated", people=people)
+    drawn = draw_answers(study, people, effect, np.random.default_rng(seed))
     done = 0
     with _served(app) as port, ThreadPoolExecutor(_AT_ONCE) as threads:
         browsers = (
-            _SimulatedPerson(study, found, port, drawn[n], np.random.default_rng([seed, known, n]))
+            _SimulatedPerson(study, found, port, drawn[n], np.random.default_rng([seed, 1, n]))
             for n in range(people)
         )
         for _ in threads.map(lambda browser: browser.run(), browsers):
