@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from commands import refused
 
 from teaser import Category, Dataset, Teaser
 from teaser.app.i18n.texts import LANGUAGES, texts_in
@@ -100,6 +101,11 @@ def test_arms_must_know_what_people_pick(write: Callable[..., Path], tmp_path: P
     with pytest.raises(ParameterError, match=r"same items \(1 in one alone\)"):
         open_catalogues(UserStudy.read(write(other)))
     assert open_catalogues(UserStudy.read(write(other, ("picks = 3 ", "picks = 0 "))))
+
+
+def test_a_wrong_setting_of_an_arm_is_told_at_once(write: Callable[..., Path]) -> None:
+    path = write(('# settings = { boost = "town=Ghent:0.2" }', 'settings = { boost = "x=y:0.2" }'))
+    assert "error: boost names 'x=y'" in refused("study", "serve", path)
 
 
 def test_a_model_without_names_in_a_language_is_told(

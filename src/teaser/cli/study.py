@@ -77,8 +77,10 @@ def serve_study(
     with _opened(path, mode, database, make=True):
         pass
     plan = UserStudy.read(path)
+    catalogues = open_catalogues(plan)  # what is wrong with an arm is told before a worker starts
     for language in plan.languages[1:]:
-        print_lines(untranslated(plan, open_catalogues(plan), texts_in(language)))
+        print_lines(untranslated(plan, catalogues, texts_in(language)))
+    del catalogues
     settings = plan.site_settings(
         database_url=_url(path, mode, database),
         host=host,
