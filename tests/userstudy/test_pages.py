@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -275,7 +276,10 @@ def test_parts_of_reasons_settings_and_words_are_switches(write: Write, open_stu
         assert "Because" not in page
         assert "General appeal" not in page
         said = browser.submit("/act", step=2, words="only concerts this month please")
-        assert "In words" in said or ":" in said
+        assert "only Concert" in said
+        for _ in range(2):  # nobody is left with a list that is too short for the task
+            browser.submit("/act", step=2, filter=unescape(browser.values("filter")[0]))
+        assert browser.values("filter") == []
         assert "understood nothing" in browser.submit("/act", step=2, words="qwxz vbnm")
         words = [r["data"] for r in browser.own.people.rows()["log"] if r["kind"] == "words"]
         assert words[0]["wishes"]
