@@ -142,8 +142,18 @@ def test_simulated_people_are_not_among_real_ones(path: Path) -> None:
     assert "Nobody took part in the study 'study' as it is now (real people)." in told
 
 
-def test_a_new_run_takes_the_place_of_the_last(write: Callable[..., Path], tmp_path: Path) -> None:
-    path = write(name="twice")
+def test_a_new_run_takes_the_place_of_the_last_whatever_is_asked(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    number = 'id = "much"\nkind = "number"\ntext = "How much?"\nleast = 9.5'
+    path = write(
+        ("choose = 3\n", ""),
+        ("min_looks = 0 ", "min_looks = 2 "),
+        ("[[questions.arm]]\nid", f"[[questions.arm]]\n{number}\n\n[[questions.arm]]\nid"),
+        ("least = 18\nmost = 120\nrequired = false", "least = 18"),
+        ('want to tell us?"\nrequired = false', 'want to tell us?"'),
+        name="twice",
+    )
     for _ in range(2):
         said("study", "simulate", path, "--people", 3)
     said("study", "export", path, "--mode", "simulated", "--out", tmp_path / "tables")

@@ -164,6 +164,10 @@ def _most(question: Question) -> int:
     return question.points if question.kind == "scale" else round(question.most or 7)
 
 
+def _bound(given: float | None, otherwise: float) -> float:
+    return otherwise if given is None else given
+
+
 def _empty(name: str) -> pl.DataFrame:
     return pl.DataFrame(schema={column: kind for column, (kind, _) in COLUMNS[name].items()})
 
@@ -240,24 +244,28 @@ class _SimulatedPerson:
         if self.study.by_arm[arm].presses and (presses := self._some(page, "press", 1)):
             self._post("/act", step=str(n), press=presses)
             page = self._get("/")
-        for item in self._some(page, "choose", task.min_looks):
-            self._get(f"/look?{urlencode({'id': item})}")
+        for path in list(dict.fromkeys(re.findall(r'"(/look\?id=[^"]*)"', page)))[: task.min_looks]:
+            self._get(unescape(path))
         if task.choose:
             self._post("/act", step=str(n), choose=self._some(page, "choose", task.choose))
         self._post("/next", step=str(n))
 
     def _answer(self, n: int, asked: tuple[Question, ...], own: NDArray[np.float64] | None) -> None:
         """Answer with the points that were drawn; other questions with any answer."""
-        fields = {}
+        fields: dict[str, str] = {}
         for place, question in enumerate(asked):
             if question.kind == "text":
+                fields |= {f"q-{question.id}": "simulated"} if question.required else {}
                 continue
             if own is not None:
                 value = own[place]
             elif question.check is not None:
                 value = question.check
             else:
-                value = self.rng.integers(max(1, int(question.least or 1)), _most(question) + 1)
+                least = int(question.least or 1)
+                value = self.rng.integers(least, max(least, _most(question)) + 1)
+            if question.kind == "number":
+                value = np.clip(value, _bound(question.least, -1e9), _bound(question.most, 1e9))
             fields[f"q-{question.id}"] = f"{value:g}"
         self._post("/next", step=str(n), **fields)
 
