@@ -152,6 +152,7 @@ def test_a_new_run_takes_the_place_of_the_last_whatever_is_asked(
         ("[[questions.arm]]\nid", f"[[questions.arm]]\n{number}\n\n[[questions.arm]]\nid"),
         ("least = 18\nmost = 120\nrequired = false", "least = 18"),
         ('want to tell us?"\nrequired = false', 'want to tell us?"'),
+        ('name = "Events"', "secure_cookies = true"),
         name="twice",
     )
     for _ in range(2):

@@ -73,7 +73,8 @@ def simulate_people(
         The simulated people of the study; close its store.
     """
     study = UserStudy.read(path)
-    settings = study.site_settings(database_url=database, host="127.0.0.1", rate=0, port=0)
+    loopback = {"host": "127.0.0.1", "port": 0, "rate": 0, "secure_cookies": False}
+    settings = study.site_settings(database_url=database, **loopback)
     store = Store(settings.database)
     store.migrate()
     found = StudyStore(store, study, "simulated")
