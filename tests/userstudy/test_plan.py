@@ -7,9 +7,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from commands import refused
 
 from teaser import Category, Dataset, Teaser
 from teaser.app.i18n.texts import LANGUAGES, texts_in
+from teaser.data import demo
 from teaser.errors import ArtifactError, ParameterError
 from teaser.userstudy.lists import open_catalogues, untranslated
 from teaser.userstudy.plan import UserStudy, latin_square, new_study, question_sets
@@ -54,7 +56,14 @@ def test_each_arm_is_in_each_place_and_follows_each_other_one_equally_often(n: i
         ('languages = ["en"]', 'languages = ["de"]', "no language 'de'. Known: en, nl, fr"),
         ('languages = ["en"]', 'languages = ["en", "nl"]', "in one language, and the study has 2"),
         ('title = "Events for you"', "title = { nl = 'x' }", "lacks a text in en"),
-        ("reasons = true ", 'reasons = ["tag"] ', "must be"),
+        ("reasons = true ", 'reasons = ["tag"] ', "names 'tag', which is not known. Known: tags"),
+        ("presses = true ", "presses = true\nreasons = ['viewed']\nprofile = false\n"
+         "statements = false ", "has presses and shows no tags to press"),
+        ("seed = 1 ", "seed = -1 ", "seed must be from 0 to"),
+        ("least = 18", "least = 180", "least = 180 above most = 120"),
+        ('id = "age"\n', 'id = "looks"\n', "counts for 'looks', which is measured"),
+        ('title = "Events for you"', "title = ' '", "title is empty"),
+        ('text = "Which version would you use?"', "text = ''", "best text is empty"),
         ("check = 2 ", "check = 9 ", "attention check"),
         ("choose = 3", "choose = 13", "from 0 to 12"),
         ('sets = ["control"', 'sets = ["joy"', "'joy', which is not known"),
@@ -86,10 +95,24 @@ def test_a_study_without_its_model_names_the_folder(write: Callable[..., Path]) 
         open_catalogues(UserStudy.read(path))
 
 
+def test_arms_must_know_what_people_pick(write: Callable[..., Path], tmp_path: Path) -> None:
+    other = ('model = "events"\nreasons = false', 'model = "other"\nreasons = false')
+    Teaser().fit(demo.dataset(n_events=149, n_users=500)).save(tmp_path / "other")
+    with pytest.raises(ParameterError, match=r"same items \(1 in one alone\)"):
+        open_catalogues(UserStudy.read(write(other)))
+    assert open_catalogues(UserStudy.read(write(other, ("picks = 3 ", "picks = 0 "))))
+
+
+def test_a_wrong_setting_of_an_arm_is_told_at_once(write: Callable[..., Path]) -> None:
+    path = write(('# settings = { boost = "town=Ghent:0.2" }', 'settings = { boost = "x=y:0.2" }'))
+    assert "error: boost names 'x=y'" in refused("study", "serve", path)
+
+
 def test_a_model_without_names_in_a_language_is_told(
     write: Callable[..., Path], tables: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path
 ) -> None:
-    path = write(('model = "events"\nreasons = false', 'model = "other"\nreasons = false'))
+    other = ('model = "events"\nreasons = false', 'model = "other"\nreasons = false')
+    path = write(other, ("picks = 3 ", "picks = 0 "))
     dataset = Dataset.from_tables(*tables, rules=[Category("type")])
     Teaser(l2_weights=5.0, l2_encoder=5.0).fit(dataset).save(tmp_path / "other")
     study = UserStudy.read(path)

@@ -1,6 +1,6 @@
 """The example study run whole with 200 simulated people, by its real pages, to its report."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,26 @@ def test_tables_are_exported_as_parquet_and_csv_with_a_codebook(
 def test_simulated_people_are_not_among_real_ones(path: Path) -> None:
     url = f"sqlite:///{path.with_suffix('.simulated.db')}"
     told = refused("study", "analyse", path, "--database", url)
-    assert "Nobody took part in the study 'study' yet (real people)." in told
+    assert "Nobody took part in the study 'study' as it is now (real people)." in told
+
+
+def test_a_new_run_takes_the_place_of_the_last_whatever_is_asked(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    number = 'id = "much"\nkind = "number"\ntext = "How much?"\nleast = 9.5'
+    path = write(
+        ("choose = 3\n", ""),
+        ("min_looks = 0 ", "min_looks = 2 "),
+        ("[[questions.arm]]\nid", f"[[questions.arm]]\n{number}\n\n[[questions.arm]]\nid"),
+        ("least = 18\nmost = 120\nrequired = false", "least = 18"),
+        ('want to tell us?"\nrequired = false', 'want to tell us?"'),
+        ('name = "Events"', "secure_cookies = true"),
+        name="twice",
+    )
+    for _ in range(2):
+        said("study", "simulate", path, "--people", 3)
+    said("study", "export", path, "--mode", "simulated", "--out", tmp_path / "tables")
+    assert len(pl.read_parquet(tmp_path / "tables" / "people.parquet")) == 3
 
 
 def test_a_study_file_is_never_written_over(path: Path) -> None:

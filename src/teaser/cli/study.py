@@ -74,11 +74,13 @@ def serve_study(
     from teaser.userstudy.server import create_study_app
 
     mode: Mode = "pilot" if pilot else "real"
-    with _opened(path, mode, database, make=True) as people:
-        people.check_frozen()
+    with _opened(path, mode, database, make=True):
+        pass
     plan = UserStudy.read(path)
+    catalogues = open_catalogues(plan)  # what is wrong with an arm is told before a worker starts
     for language in plan.languages[1:]:
-        print_lines(untranslated(plan, open_catalogues(plan), texts_in(language)))
+        print_lines(untranslated(plan, catalogues, texts_in(language)))
+    del catalogues
     settings = plan.site_settings(
         database_url=_url(path, mode, database),
         host=host,
@@ -173,6 +175,8 @@ def export_study(
     with _opened(path, mode, database) as people:
         tables = read_tables(people, with_texts=texts)
         print_lines([str(write_tables(tables, people.study, folder))])
+    if tables.n_left_out:
+        print_lines([f"{tables.n_left_out:,} people saw an earlier version, and are left out."])
 
 
 @study.command("analyse")
@@ -195,15 +199,18 @@ def analyse_study(
         tables = read_tables(people)
         if not len(tables.people):
             raise ParameterError(
-                f"Nobody took part in the study {people.study.name!r} yet ({mode} people). Look "
-                "at another --mode or --database, or try teaser study simulate."
+                f"Nobody took part in the study {people.study.name!r} as it is now ({mode} "
+                "people). Look at another --mode or --database, or try teaser study simulate."
             )
         print_lines([str(write_report(analyse(people.study, tables), folder))])
 
 
 @contextmanager
 def _opened(path: Path, mode: Mode, database: str, *, make: bool = False) -> Iterator["StudyStore"]:
-    """Open the people of a study; with `make`, the database is brought up to date."""
+    """Open the people of a study, which must not have changed since the first one.
+
+    With `make`, the database is brought up to date.
+    """
     from teaser.app.store import Store
     from teaser.userstudy.plan import UserStudy
     from teaser.userstudy.store import StudyStore
@@ -213,7 +220,9 @@ def _opened(path: Path, mode: Mode, database: str, *, make: bool = False) -> Ite
     try:
         if make:
             store.migrate()
-        yield StudyStore(store, plan, mode)
+        people = StudyStore(store, plan, mode)
+        people.check_frozen()
+        yield people
     finally:
         store.close()
 

@@ -311,7 +311,9 @@ def _mixed_model(
         for factor in ("position", "order"):
             if places := [n for n, (name, _, _) in enumerate(columns) if name == factor]:
                 p = _joint_p(fitted, places)
-                notes.append(f"All effects of the {factor} together, mixed model: p = {p:.3f}.")
+                told = "< 0.001" if p < 0.001 else f"= {p:.3f}"
+                if not math.isnan(p):
+                    notes.append(f"All effects of the {factor} together, mixed model: p {told}.")
     except (np.linalg.LinAlgError, ValueError) as error:
         return {}, [f"The mixed model could not be fitted: {error}."]
     arms = {level: n for n, (factor, level, _) in enumerate(columns) if factor == "arm"}

@@ -150,8 +150,10 @@ def codebook(study: UserStudy) -> pl.DataFrame:
     ]
     for question in study.all_questions:
         values = {
-            "scale": f"1 ({study.words(question.low, language)}) to {question.points} "
-            f"({study.words(question.high, language)})",
+            "scale": " to ".join(
+                f"{point} ({end})" if (end := study.words(text, language)) else f"{point}"
+                for point, text in ((1, question.low), (question.points, question.high))
+            ),
             "choice": "; ".join(
                 f"{n} {study.words(text, language)}" for n, text in enumerate(question.choices, 1)
             ),

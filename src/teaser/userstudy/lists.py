@@ -24,8 +24,10 @@ from teaser.app.pages.cards import (
     profile_view,
     reason_rows,
 )
+from teaser.app.pages.describe import Clock, FilterChip, filter_chips
 from teaser.app.state import Event, State
 from teaser.data.matrix import ItemId
+from teaser.errors import ParameterError
 from teaser.explain import Reason, ViewedReason
 from teaser.profile import GENERAL, NOT_STATED
 from teaser.recommend import Recommendation
@@ -50,7 +52,13 @@ class StudyCatalogue(Catalogue):
 
 
 def open_catalogues(study: UserStudy) -> dict[str, StudyCatalogue]:
-    """Load the models of all arms; arms with the same model and settings share a catalogue."""
+    """Load the models of all arms; arms with the same model and settings share a catalogue.
+
+    Raises
+    ------
+    ParameterError
+        If people pick items first, and a model does not have the same items as another one.
+    """
     found: dict[str, StudyCatalogue] = {}
     models: dict[Any, Any] = {}
     opened: dict[Any, StudyCatalogue] = {}
@@ -63,6 +71,14 @@ def open_catalogues(study: UserStudy) -> dict[str, StudyCatalogue]:
         if key not in opened:
             opened[key] = StudyCatalogue(models[folder], settings.boosts, zone=settings.zone)
         found[arm.name] = opened[key]
+        first = study.arms[0].name
+        n = len(set(found[first].model.items_) ^ set(found[arm.name].model.items_))
+        if n and study.picks:
+            raise ParameterError(
+                f"The models of the arms {first!r} and {arm.name!r} do not have the same items "
+                f"({n:,} in one alone), and all arms must know what people pick first. Fit them on "
+                "the same items, or write picks = 0."
+            )
     return found
 
 
@@ -181,6 +197,11 @@ class ShownList:
             ]
             for entry in self.whole
         }
+
+    def chips(self, texts: Texts) -> list[FilterChip]:
+        """Return the filters that were asked for in words, each of which can be taken off."""
+        catalogue = self.personal.catalogue
+        return filter_chips(self.personal.state.filters, catalogue, texts, Clock.at(catalogue))
 
     def profile(self, texts: Texts) -> ProfileView | None:
         """Return what stands beside the list; None if the arm shows nothing there."""

@@ -22,8 +22,7 @@ from teaser.files import read_settings
 
 # A text in one language, or in each language of the study: { en = "...", nl = "..." }.
 Words = str | Mapping[str, str]
-ReasonPart = Literal["tags", "viewed", "general", "site"]
-REASON_PARTS: tuple[ReasonPart, ...] = ("tags", "viewed", "general", "site")
+REASON_PARTS = ("tags", "viewed", "general", "site")
 # Settings of the site that change one arm's list; all others are the same for the whole study.
 ARM_SETTINGS = ("boost", "time_zone", "interpreter", "synonyms")
 # Settings that the command line gives, or that another part of the study decides.
@@ -35,6 +34,8 @@ MEASURED = {
     "presses": "presses on tags",
     "chosen_rank": "mean place in the list of what was chosen",
 }
+# Texts that may be left out, besides that of the last page.
+_OPTIONAL = ("instructions", "low", "high")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
@@ -65,7 +66,7 @@ class Arm(_Strict):
 
     name: str
     model: str
-    reasons: bool | tuple[ReasonPart, ...] = True
+    reasons: bool | tuple[str, ...] = True
     match: bool = True
     profile: bool = True
     statements: bool = True
@@ -77,7 +78,7 @@ class Arm(_Strict):
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def parts(self) -> tuple[ReasonPart, ...]:
+    def parts(self) -> tuple[str, ...]:
         """The parts of reasons that are shown."""
         if isinstance(self.reasons, bool):
             return REASON_PARTS if self.reasons else ()
@@ -415,6 +416,12 @@ def _check(study: UserStudy) -> None:
     _known("[analysis] compare", [study.baseline], study.by_arm)
     for arm in study.arms:
         _known(f"[arms.{arm.name}] settings", arm.settings, ARM_SETTINGS)
+        _known(f"[arms.{arm.name}] reasons", arm.parts, REASON_PARTS)
+        if arm.presses and not ("tags" in arm.parts or arm.profile or arm.statements):
+            raise ParameterError(
+                f"[arms.{arm.name}] has presses and shows no tags to press. Show reasons, profile "
+                "or statements, or write presses = false."
+            )
     _check_names("task", [task.id for task in study.tasks])
     _check_names("question", [question.id for question in study.all_questions])
     _check_names("study", [study.name])
@@ -440,6 +447,7 @@ def _check(study: UserStudy) -> None:
 def _ranges(study: UserStudy) -> Iterator[tuple[str, float, float, float]]:
     """Yield the numbers of a study with the range that each has."""
     yield "people", study.people, 1, 1_000_000
+    yield "seed", study.seed, 0, 1_000_000_000
     yield "picks", study.picks, 0, 20
     yield "abandon_after", study.abandon_after, 1, 100_000
     yield "[analysis] alpha", study.analysis.alpha, 0.0001, 0.5
@@ -471,6 +479,8 @@ def _check_texts(study: UserStudy) -> None:
     """Every text must be there in each language of the study."""
     for where, text in texts_of(study):
         if isinstance(text, str):
+            if not text.strip() and where.split()[-1] not in _OPTIONAL and where != "[finish] text":
+                raise ParameterError(f"{where} is empty. Write what people read there.")
             if len(study.languages) > 1 and text:
                 raise ParameterError(
                     f"{where} is in one language, and the study has {len(study.languages)}. Write "
@@ -503,6 +513,14 @@ def _check_question(question: Question) -> None:
         raise ParameterError(f"{where} must have 5 or 7 points, found {question.points}.")
     if (question.kind == "choice") != (len(question.choices) > 1):
         raise ParameterError(f"{where} needs two choices or more if and only if it is a choice.")
+    if question.outcome in MEASURED:
+        raise ParameterError(
+            f"{where} counts for {question.outcome!r}, which is measured without asking. Take "
+            f"another name than {', '.join(MEASURED)}."
+        )
+    least, greatest = question.least, question.most
+    if least is not None and greatest is not None and least > greatest:
+        raise ParameterError(f"{where} has least = {least:g} above most = {greatest:g}.")
     if question.check is None:
         return
     most = question.points if question.kind == "scale" else len(question.choices)

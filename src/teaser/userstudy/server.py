@@ -241,14 +241,14 @@ def act(request: Request, form: Form) -> Response:
         return _choose(request, found, step, form)
     arm, catalogue = own.study.by_arm[step.arm], own.catalogues[step.arm]
     person_id, store = found.persons[step.arm], services_of(request).store
+    buttons = (*(("press", "presses") if arm.presses else ()), *(("filter",) if arm.words else ()))
     if "words" in form and arm.words:
         event = _read_wishes(request, found, step, str(form["words"]))
         if event is None:
             return RedirectResponse("/?note=words#notice", 303)
         done = store.decide(person_id, lambda state: decide_action(state, event, catalogue))
-    elif arm.presses and ("press" in form or "presses" in form):
-        press, several = str(form.get("press", "")), str(form.get("presses", ""))
-        asked = home.ActionForm(press=press, presses=several)
+    elif given := {name: str(form[name]) for name in buttons if name in form}:
+        asked = home.ActionForm.model_validate(given)
         done = make_action(store, person_id, asked.event(), catalogue)
     else:
         raise ParameterError("The form names no action of this page. Use one of its buttons.")
@@ -320,7 +320,7 @@ def _show_text(request: Request, found: Participant, step: Step) -> Response:
 def _show_start(request: Request, found: Participant, step: Step) -> Response:
     """Show items to pick from, as the quick start of the site does."""
     own, texts = study_of(request), _visitor(request).texts
-    catalogue = own.catalogues[own.study.orders[found.order][0]]
+    catalogue = own.catalogues[own.study.arms[0].name]  # whatever the order: the same for all
     picked = tuple(found.state.get("picks", []))
     items = home.quick_start(catalogue, picked, ())
     picks = [plain_card(catalogue, item, texts) for item in items]
@@ -338,7 +338,7 @@ def _show_task(request: Request, found: Participant, step: Step) -> Response:
     return _page(
         request, "task.html", found=now, step=step, arm=shown.arm, task=task, summary=summary,
         cards=shown.cards(texts, summary.change.moves if summary else None),
-        reasons=shown.reasons(texts), profile=shown.profile(texts),
+        reasons=shown.reasons(texts), profile=shown.profile(texts), chips=shown.chips(texts),
         chosen=chosen, chosen_cards=[shown.personal.catalogue.card(item) for item in chosen],
         n_looks=len(now.state.get("looks", [])),
         seconds_left=_seconds_left(now, step, own),
@@ -458,7 +458,7 @@ def _summary(request: Request, found: Participant, step: Step, shown: ShownList)
 def _pick(request: Request, found: Participant, given: Sequence[str]) -> Response:
     """Add items to what a person picked first; with enough of them the first arm begins."""
     own = study_of(request)
-    catalogue = own.catalogues[own.study.orders[found.order][0]]
+    catalogue = own.catalogues[own.study.arms[0].name]
     items = [_item(catalogue, text) for text in given]
 
     def decide(now: Participant) -> Change | None:

@@ -50,6 +50,8 @@ def simulate_people(
 ) -> StudyStore:
     """Let simulated people do a study by its real pages, over http on loopback.
 
+    They take the place of those of the last run.
+
     Parameters
     ----------
     path
@@ -71,17 +73,19 @@ def simulate_people(
         The simulated people of the study; close its store.
     """
     study = UserStudy.read(path)
-    settings = study.site_settings(database_url=database, host="127.0.0.1", rate=0, port=0)
+    loopback = {"host": "127.0.0.1", "port": 0, "rate": 0, "secure_cookies": False}
+    settings = study.site_settings(database_url=database, **loopback)
     store = Store(settings.database)
     store.migrate()
     found = StudyStore(store, study, "simulated")
-    known = sum(row["mode"] == "simulated" for row in found.rows()["participants"])
-    app = create_study_app(settings, path=path, mode="simulated", people=known + people)
-    drawn = draw_answers(study, people, effect, np.random.default_rng([seed, known]))
+    for row in found.rows()["participants"]:  # of the last run, which may have another effect
+        found.withdraw(found.withdrawal_code(row["id"]))
+    app = create_study_app(settings, path=path, mode="simulated", people=people)
+    drawn = draw_answers(study, people, effect, np.random.default_rng(seed))
     done = 0
     with _served(app) as port, ThreadPoolExecutor(_AT_ONCE) as threads:
         browsers = (
-            _SimulatedPerson(study, found, port, drawn[n], np.random.default_rng([seed, known, n]))
+            _SimulatedPerson(study, found, port, drawn[n], np.random.default_rng([seed, 1, n]))
             for n in range(people)
         )
         for _ in threads.map(lambda browser: browser.run(), browsers):
@@ -161,6 +165,10 @@ def _most(question: Question) -> int:
     return question.points if question.kind == "scale" else round(question.most or 7)
 
 
+def _bound(given: float | None, otherwise: float) -> float:
+    return otherwise if given is None else given
+
+
 def _empty(name: str) -> pl.DataFrame:
     return pl.DataFrame(schema={column: kind for column, (kind, _) in COLUMNS[name].items()})
 
@@ -237,24 +245,28 @@ class _SimulatedPerson:
         if self.study.by_arm[arm].presses and (presses := self._some(page, "press", 1)):
             self._post("/act", step=str(n), press=presses)
             page = self._get("/")
-        for item in self._some(page, "choose", task.min_looks):
-            self._get(f"/look?{urlencode({'id': item})}")
+        for path in list(dict.fromkeys(re.findall(r'"(/look\?id=[^"]*)"', page)))[: task.min_looks]:
+            self._get(unescape(path))
         if task.choose:
             self._post("/act", step=str(n), choose=self._some(page, "choose", task.choose))
         self._post("/next", step=str(n))
 
     def _answer(self, n: int, asked: tuple[Question, ...], own: NDArray[np.float64] | None) -> None:
         """Answer with the points that were drawn; other questions with any answer."""
-        fields = {}
+        fields: dict[str, str] = {}
         for place, question in enumerate(asked):
             if question.kind == "text":
+                fields |= {f"q-{question.id}": "simulated"} if question.required else {}
                 continue
             if own is not None:
                 value = own[place]
             elif question.check is not None:
                 value = question.check
             else:
-                value = self.rng.integers(max(1, int(question.least or 1)), _most(question) + 1)
+                least = int(question.least or 1)
+                value = self.rng.integers(least, max(least, _most(question)) + 1)
+            if question.kind == "number":
+                value = np.clip(value, _bound(question.least, -1e9), _bound(question.most, 1e9))
             fields[f"q-{question.id}"] = f"{value:g}"
         self._post("/next", step=str(n), **fields)
 

@@ -150,6 +150,7 @@ class StudyStore:
                 known = participants.c.recruit_hash == digest
             query = select(participants.c.id).where(*self._own, known)
             if found := connection.execute(query).scalar_one_or_none():
+                self._take_token(connection, found, token_id)
                 return str(found)
             counts = self._counts(connection)
             if sum(counts) >= self.study.people:
