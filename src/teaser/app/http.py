@@ -230,38 +230,43 @@ _PREFIX = "__Host-"
 _YEAR = 365 * 24 * 3600
 
 
-def cookie_name(name: str, settings: Settings) -> str:
+def _is_secure(request: Request) -> bool:
+    """Return whether a request came over https: `Guard` says so also by `secure_cookies`."""
+    return bool(request.scope["scheme"] == "https")
+
+
+def _cookie_name(name: str, request: Request) -> str:
     """Return the name under which browsers keep a cookie of the site."""
-    return _PREFIX + name if settings.secure_cookies else name
+    return _PREFIX + name if _is_secure(request) else name
 
 
-def read_cookies(given: Mapping[str, str], settings: Settings) -> dict[str, str]:
+def read_cookies(request: Request) -> dict[str, str]:
     """Return the site's cookies by their plain names.
 
-    Where cookies are secure, only names with the prefix count: any host of the domain can plant a
-    cookie without it, and read later what the visitor did.
+    Over https only names with the prefix count: any host of the domain can plant a cookie without
+    it, and read later what the visitor did.
     """
-    found = {name: given.get(cookie_name(name, settings)) for name in _NAMES}
+    found = {name: request.cookies.get(_cookie_name(name, request)) for name in _NAMES}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def remember(response: Response, settings: Settings, name: str, value: str) -> None:
+def remember(response: Response, request: Request, name: str, value: str) -> None:
     """Set a cookie for a year, hidden from scripts and from requests of other sites."""
     response.set_cookie(
-        cookie_name(name, settings),
+        _cookie_name(name, request),
         value,
         max_age=_YEAR,
         httponly=True,
         samesite="lax",
-        secure=settings.secure_cookies,
+        secure=_is_secure(request),
     )
 
 
-def forget(response: Response, settings: Settings, name: str) -> None:
+def forget(response: Response, request: Request, name: str) -> None:
     """Remove a cookie."""
     # Browsers ignore a header about a cookie with the prefix that is not secure itself.
     response.delete_cookie(
-        cookie_name(name, settings), secure=settings.secure_cookies, httponly=True, samesite="lax"
+        _cookie_name(name, request), secure=_is_secure(request), httponly=True, samesite="lax"
     )
 
 
@@ -675,7 +680,7 @@ class Guard:
         largest = settings.largest_body(path)
         if path != "/import":
             return largest
-        token, store = read_cookies(request.cookies, settings).get(TOKEN), self.services.store
+        token, store = read_cookies(request).get(TOKEN), self.services.store
         if token and is_signed(token, await self.services.threads.run(lambda: store.signing_key)):
             return largest
         return settings.max_body
@@ -731,7 +736,7 @@ class Guard:
         path, store = request.scope["path"], self.services.store
         if request.method != "GET" or path in MONITORING or _NO_COOKIE.fullmatch(path):
             return []
-        token, response = read_cookies(request.cookies, self.settings).get(TOKEN), Response()
+        token, response = read_cookies(request).get(TOKEN), Response()
         try:
             if (key := self._key) is None:
                 run = self.services.threads.run
@@ -740,7 +745,7 @@ class Guard:
             return []  # pages that need no database are shown without one
         if token and is_signed(token, key):
             return []
-        remember(response, self.settings, TOKEN, new_token(key))
+        remember(response, request, TOKEN, new_token(key))
         return [(name, value) for name, value in response.raw_headers if name == b"set-cookie"]
 
 
