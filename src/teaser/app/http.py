@@ -667,8 +667,12 @@ class Guard:
         if kind.lower() != "bearer" or not key:
             message = "A key is needed. Send it as Authorization: Bearer tk_..."
             return Refused(401, "unauthorized", message, needed)
-        if not await self.services.threads.run(partial(self.services.store.has_key, key)):
+        name = await self.services.threads.run(partial(self.services.store.key_name, key))
+        if name is None:
             return Refused(401, "unauthorized", "This key is not known, or was revoked.", needed)
+        if request.scope["path"].startswith(_ADMIN) and name not in self.settings.admins:
+            message = "This key may not do this. Let TEASER_ADMIN_KEYS have its name."
+            return Refused(403, "forbidden", message)
         seconds = self.services.limits.wait_of_key(key, address_of(request))
         return too_many(seconds) if seconds else None
 
