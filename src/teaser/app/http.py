@@ -453,6 +453,7 @@ MONITORING = (HEALTH, "/readyz", "/metrics")
 _API, _ADMIN = "/api/v1/", "/api/v1/admin/"
 _PERSON, _PERSON_ID = re.compile("/api/v1/people/([^/]+)"), re.compile("[A-Za-z0-9_-]{43}")
 _LENGTH = re.compile("[0-9]{1,19}")
+_MAX_HEAD = 65_536  # the server below refuses longer addresses by itself
 # Of unfinished bodies larger than `max_body`: their bytes in one process, and how many from one
 # address. Smaller ones are bounded by the number of connections.
 MAX_BUFFERED = 32 << 20
@@ -624,8 +625,12 @@ class Guard:
             await self.refusal(scope, error)(scope, receive, send_guarded)
 
     def _check_host(self, request: Request) -> Refused | None:
-        """Return why the host or the rate of a request is refused; None if it is not."""
+        """Return why the head, host or rate of a request is refused; None if it is not."""
         path = request.scope["path"]
+        size = sum(len(name) + len(value) for name, value in request.scope["headers"])
+        if size > _MAX_HEAD:
+            message = f"The headers are larger than {_MAX_HEAD:,} bytes. Remove some cookies."
+            return Refused(431, "too_large", message, _CLOSE)
         if path == HEALTH:  # whoever asks, by whatever name, learns nothing
             return None
         hosts = request.headers.getlist("host")
