@@ -42,7 +42,7 @@ class Settings(BaseModel):
         the client's address.
     secure_cookies
         Whether the site is reached over https only. Cookies are then sent over https only, and
-        forms are accepted from https pages only.
+        forms are accepted from https pages only. Without it the scheme of each request counts.
     max_body
         The largest request in bytes.
     max_import
