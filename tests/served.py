@@ -35,7 +35,7 @@ class Running:
         model: Path,
         *options: str,
         while_starting: Callable[[int], object] = lambda pid: None,
-        **environment: str,
+        **environment: Any,
     ) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"

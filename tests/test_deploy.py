@@ -116,7 +116,7 @@ def test_hashes_of_a_report_let_pip_install_the_same_files_only(tmp_path: Path) 
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     build("x = 1")
-    script = [sys.executable, DEPLOY / "hashes.py"]
+    script = [sys.executable, str(DEPLOY / "hashes.py")]
     report = pip("--report", "-", "small").stdout
     printed = subprocess.run(script, input=report, capture_output=True, text=True, check=True)
     (tmp_path / "hashes.txt").write_text(printed.stdout)

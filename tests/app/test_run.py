@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from served import Running, free_port, get
 
 from teaser import Teaser
 from teaser.app.run import bind
+from teaser.app.store import Store
 from teaser.errors import ParameterError
 
 
@@ -125,6 +127,24 @@ def test_a_sighup_while_it_starts_does_not_end_it(model_folder: Path, tmp_path: 
     server = Running(folder, while_starting=hang_up)
     assert "ok" in get(f"{server.url}/healthz")
     server.stop()
+
+
+def test_people_beyond_the_retention_are_gone_when_it_has_started(
+    run: Callable[..., Running], tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'people.db'}"
+    now = datetime.now(UTC) - timedelta(days=31)
+    store = Store(url, clock=lambda: now)
+    store.migrate()
+    gone, _ = store.create_person()
+    now += timedelta(days=2)
+    stays, _ = store.create_person()
+    store.close()
+    server = run(TEASER_RETENTION="30", TEASER_DATABASE_URL=url)
+    assert stays in get(f"{server.url}/api/v1/people/{stays}")
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        get(f"{server.url}/api/v1/people/{gone}")
+    assert "for 30 days" in get(f"{server.url}/privacy")
 
 
 def test_an_unfinished_request_does_not_hold_up_the_end(run: Callable[..., Running]) -> None:
