@@ -126,14 +126,13 @@ def free_text_notes(skipped: Mapping[str, str]) -> tuple[str, ...]:
 def number_notes(items: pl.DataFrame, rules: Iterable[Rule]) -> tuple[str, ...]:
     """Return which columns of numbers have cells of text, which count as missing."""
     notes = []
-    for rule in rules:
-        cells = items[rule.column] if isinstance(rule, Number) else pl.Series(dtype=pl.Null)
-        if cells.dtype == pl.String:
-            is_text = as_numbers(cells).is_null() & (cells.str.strip_chars() != "")
-            bad = cells.filter(is_text)
+    columns = {rule.column for rule in rules if isinstance(rule, Number)}
+    for cells in items.get_columns():
+        if cells.name in columns and cells.dtype == pl.String:
+            bad = cells.filter(as_numbers(cells).is_null() & (cells.str.strip_chars() != ""))
             if len(bad):
                 shown = ", ".join(repr(shortened(text)) for text in bad.unique().sort()[:3])
-                found = f"{counted(len(bad), 'cell')} of {rule.column!r}"
+                found = f"{counted(len(bad), 'cell')} of {cells.name!r}"
                 notes.append(f"{found} without a number count as missing, such as {shown}.")
     return tuple(notes)
 
