@@ -30,7 +30,13 @@ def free_port() -> int:
 class Running:
     """`teaser serve` in a process of its own."""
 
-    def __init__(self, model: Path, *options: str, **environment: str) -> None:
+    def __init__(
+        self,
+        model: Path,
+        *options: str,
+        while_starting: Callable[[int], object] = lambda pid: None,
+        **environment: Any,
+    ) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.model = model
@@ -43,6 +49,7 @@ class Running:
             self.process = subprocess.Popen(
                 [*command, *options], stdout=log, stderr=log, env={**os.environ, **own}
             )
+        while_starting(self.process.pid)
         self.wait_for(lambda: self.url in self.log.read_text(), "no address")
         get(self.url + "/readyz")  # what is printed is served
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,33 @@ def test_commands_named_in_a_file_exist(path: Path) -> None:
         command = commands.get_command(None, line[0])
         assert command is not None, line
         command.make_context(line[0], line[1:], resilient_parsing=False)
+
+
+def test_hashes_of_a_report_let_pip_install_the_same_files_only(tmp_path: Path) -> None:
+    wheel = tmp_path / "small-1.0-py3-none-any.whl"
+
+    def build(content: str) -> None:
+        about = "Metadata-Version: 2.1\nName: small\nVersion: 1.0\n"
+        kind = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        with zipfile.ZipFile(wheel, "w") as file:
+            file.writestr("small.py", content)
+            for name, text in (("METADATA", about), ("WHEEL", kind), ("RECORD", "")):
+                file.writestr(f"small-1.0.dist-info/{name}", text)
+
+    def pip(*words: str) -> subprocess.CompletedProcess[str]:
+        own = ("--no-index", "--find-links", str(tmp_path), "--dry-run", "--ignore-installed")
+        command = [sys.executable, "-m", "pip", "install", "--quiet", *own, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    build("x = 1")
+    script = [sys.executable, str(DEPLOY / "hashes.py")]
+    report = pip("--report", "-", "small").stdout
+    printed = subprocess.run(script, input=report, capture_output=True, text=True, check=True)
+    (tmp_path / "hashes.txt").write_text(printed.stdout)
+    pinned = ("--require-hashes", "--requirement", str(tmp_path / "hashes.txt"))
+    assert pip(*pinned).returncode == 0
+    build("x = 2")
+    assert "DO NOT MATCH" in pip(*pinned).stderr
 
 
 def test_the_services_are_confined_and_wait_for_the_database() -> None:

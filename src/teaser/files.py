@@ -4,8 +4,10 @@ import gzip
 import io
 import os
 import stat
+import tomllib
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -60,6 +62,21 @@ def read_settings(path: str | Path, *, encoding: str = "utf-8") -> str:
     """Return the text of a regular file that holds settings, with each line end as one."""
     content = read_bytes(path, most=MOST_SETTINGS)
     return io.TextIOWrapper(io.BytesIO(content), encoding=encoding).read()
+
+
+def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
+    """Return what a TOML file of settings says, and its text.
+
+    Raises
+    ------
+    ValueError
+        If it is not TOML in UTF-8, or is nested too deep.
+    """
+    text = read_settings(path)
+    try:
+        return tomllib.loads(text), text
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def open_unpacked(path: str | Path) -> BufferedReader | gzip.GzipFile:

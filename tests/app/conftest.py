@@ -348,7 +348,7 @@ def own_client(serve: Callable[..., TestClient]) -> TestClient:
 def run(model_folder: Path, tmp_path: Path) -> Iterator[Callable[..., Running]]:
     started: list[Running] = []
 
-    def start(*options: str, **environment: str) -> Running:
+    def start(*options: str, **environment: Any) -> Running:
         folder = tmp_path / "served"
         if not folder.exists():
             shutil.copytree(model_folder, folder)

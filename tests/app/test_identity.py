@@ -20,8 +20,7 @@ from app.conftest import (
 )
 from sqlalchemy import text
 
-from teaser.app.http import LANGUAGE, THEME, TOKEN, local_path, read_cookies
-from teaser.app.settings import Settings
+from teaser.app.http import LANGUAGE, THEME, TOKEN, local_path
 
 VIEW = {"view": "i1", "language": "nl", "theme": "dark"}
 
@@ -308,7 +307,6 @@ def test_people_of_the_site_are_known_by_their_cookie_alone(client: Any) -> None
     assert store.state(person_id).history == ("i1",)
 
 
-SECURE = Settings(model="m", secure_cookies=True)
 HTTPS = {"origin": "https://testserver"}
 
 
@@ -326,8 +324,16 @@ def old(serve: Callable[..., TestClient]) -> TestClient:
 
 
 class TestNames:
-    def test_a_token_without_the_prefix_never_counts_where_cookies_are_secure(self) -> None:
-        assert read_cookies({"teaser": "planted", LANGUAGE: "nl"}, SECURE) == {}
+    def test_a_token_without_the_prefix_never_counts_over_https(self, client: TestClient) -> None:
+        """Whatever the settings say: a proxy may end https without them."""
+        client.post("/act", data={"view": "i1"}, headers=OWN)
+        planted = client.cookies[TOKEN]
+        victim = TestClient(client.app, base_url="https://testserver", headers=HTTPS)
+        victim.cookies.set(TOKEN, planted, domain="testserver.local")
+        victim.post("/act", data={"view": "i2"})
+        assert history(victim.get("/profile").text) == ["i2"]
+        assert history(client.get("/profile").text) == ["i1"]
+        assert victim.cookies[f"__Host-{TOKEN}"] != planted
 
     def test_every_cookie_has_what_browsers_ask_of_the_prefix(
         self, serve: Callable[..., TestClient]

@@ -4,6 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,18 @@ def test_a_running_site_takes_up_a_new_model_by_itself(
         model.save(folder)
         assert client.post("/api/v1/admin/reload").json() == before
         assert "teaser_model_stale 0.0" in client.get("/metrics").text
+
+
+def test_one_reload_runs_at_a_time_and_others_are_told(serve: Callable[..., TestClient]) -> None:
+    client = serve(alone=True)
+
+    def reload(_: int) -> int:
+        own = TestClient(client.app, raise_server_exceptions=False)
+        return own.post("/api/v1/admin/reload").status_code
+
+    found: set[int] = set()
+    with ThreadPoolExecutor(8) as pool:
+        while len(found) < 2:  # until two met
+            found |= set(pool.map(reload, range(8)))
+    assert found == {200, 409}
+    assert reload(0) == 200

@@ -1,5 +1,6 @@
 """`teaser serve`: workers are replaced, models are taken up, and it stops in time and quietly."""
 
+import http.client
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from served import Running, free_port, get
 
 from teaser import Teaser
 from teaser.app.run import bind
+from teaser.app.store import Store
 from teaser.errors import ParameterError
 
 
@@ -53,6 +56,17 @@ def test_counts_of_all_workers_are_added_up(pair: Running) -> None:
     name = 'teaser_requests_total{method="GET",route="/api/v1/model",status="200"}'
     for _ in range(4):  # whichever worker answers
         assert f"{name} 30.0" in get(f"{pair.url}/metrics")
+
+
+def test_a_head_that_is_too_large_is_answered(pair: Running) -> None:
+    port = int(pair.url.rpartition(":")[2])
+    for size, where, status in ((60_000, "x", 200), (70_000, "x", 431), (70_000, "path", 400)):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        long = "a" * size
+        path, headers = ("/tour", {"x": long}) if where == "x" else (f"/tour?q={long}", {})
+        connection.request("GET", path, headers=headers)
+        assert connection.getresponse().status == status, (size, where)
+        connection.close()
 
 
 def test_a_killed_worker_is_replaced_and_nothing_acknowledged_is_lost(pair: Running) -> None:
@@ -100,6 +114,37 @@ def test_all_workers_take_up_a_new_model_and_refuse_a_broken_one(
     server.wait_for(lambda: "cannot be used" in server.log.read_text(), "a refusal")
     assert get(f"{server.url}/api/v1/model") == after
     server.wait_for(lambda: "stale 1.0" in get(f"{server.url}/metrics"), "staleness")
+
+
+def test_a_sighup_while_it_starts_does_not_end_it(model_folder: Path, tmp_path: Path) -> None:
+    def hang_up(pid: int) -> None:
+        # It has loaded SQLite's library, and is about to check the model and the database.
+        while "_sqlite3" not in Path(f"/proc/{pid}/maps").read_text():
+            time.sleep(0.01)
+        os.kill(pid, signal.SIGHUP)
+
+    folder = Path(shutil.copytree(model_folder, tmp_path / "served"))
+    server = Running(folder, while_starting=hang_up)
+    assert "ok" in get(f"{server.url}/healthz")
+    server.stop()
+
+
+def test_people_beyond_the_retention_are_gone_when_it_has_started(
+    run: Callable[..., Running], tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'people.db'}"
+    now = datetime.now(UTC) - timedelta(days=31)
+    store = Store(url, clock=lambda: now)
+    store.migrate()
+    gone, _ = store.create_person()
+    now += timedelta(days=2)
+    stays, _ = store.create_person()
+    store.close()
+    server = run(TEASER_RETENTION="30", TEASER_DATABASE_URL=url)
+    assert stays in get(f"{server.url}/api/v1/people/{stays}")
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        get(f"{server.url}/api/v1/people/{gone}")
+    assert "for 30 days" in get(f"{server.url}/privacy")
 
 
 def test_an_unfinished_request_does_not_hold_up_the_end(run: Callable[..., Running]) -> None:

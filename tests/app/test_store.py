@@ -6,10 +6,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from app.conftest import PLUS, VIEW, append, people_with_events
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import create_engine, insert, inspect, text
 
 from teaser.app.state import Draft, Event, State, state_of, time_text
-from teaser.app.store import MAX_SHARES, Decided, Store, Visits, share_id_of
+from teaser.app.store import (
+    MAX_SHARES,
+    Decided,
+    Store,
+    Visits,
+    share_id_of,
+    study_participant,
+    study_session,
+)
 from teaser.errors import LimitError, ParameterError, UnknownNameError
 
 
@@ -55,6 +63,36 @@ class TestPeople:
         assert store.find_person(token or "") is None
         assert store.shared_state(shared) is None
         assert people_with_events(store) == [other]
+
+    def test_people_not_seen_for_long_are_removed_and_nobody_else(self, database_url: str) -> None:
+        now = datetime(2026, 1, 1, tzinfo=UTC)
+        store = Store(database_url, clock=lambda: now)
+        store.migrate()
+        idle, active, quiet, studied = (store.create_person()[0] for _ in range(4))
+        for person_id in (idle, active):
+            append(store, person_id, VIEW)
+        token = store.make_share(idle)[0]
+        session = {"participant_id": "p", "position": 0, "arm": "a", "person_id": studied}
+        participant = {"id": "p", "study": "s", "mode": "real", "place": 0, "code_hash": "h"}
+        participant |= {"arm_order": 0, "language": "en", "consent": "c", "step": 0, "version": 0}
+        participant |= {"created_at": now, "active_at": now, "hashes": {}, "state": {}}
+        store.database.write(lambda c: c.execute(insert(study_participant).values(participant)))
+        store.database.write(lambda c: c.execute(insert(study_session).values(session)))
+        many = [store.create_person()[0] for _ in range(120)]
+        now += timedelta(days=20)
+        append(store, active, VIEW)
+        new = store.create_person()[0]
+        now += timedelta(days=11)
+        assert store.remove_unseen(40) == 0
+        assert store.remove_unseen(30) == 122
+        for person_id in (idle, quiet, *many):
+            with pytest.raises(UnknownNameError):
+                store.state(person_id)
+        assert store.shared_state(token) is None
+        assert store.state(active).n_events == 2
+        assert store.state(new) == store.state(studied) == State()
+        assert store.remove_unseen(30) == 0
+        store.close()
 
     def test_no_more_is_kept_than_allowed(self, database_url: str) -> None:
         store = Store(database_url, max_events=3)
@@ -113,11 +151,11 @@ class TestSecrets:
     def test_keys_work_until_revoked(self, store: Store) -> None:
         key, other = store.create_key("site"), store.create_key("batch")
         assert key.startswith("tk_")
-        assert store.has_key(key)
-        assert not store.has_key(key + "x")
+        assert store.key_name(key) == "site"
+        assert store.key_name(key + "x") is None
         store.revoke_key("site")
-        assert not store.has_key(key)
-        assert store.has_key(other)
+        assert store.key_name(key) is None
+        assert store.key_name(other) == "batch"
         listed = store.keys()
         assert [(name, gone is None) for name, _, gone in listed] == [
             ("site", False),

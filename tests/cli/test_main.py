@@ -72,6 +72,19 @@ def test_a_plain_terminal_is_enough(shop: Path) -> None:
     assert json.loads(done.stdout.decode("latin-1"))
 
 
+def test_a_reader_that_leaves_early_is_no_error(shop: Path) -> None:
+    """As of `teaser ... | head -1`."""
+    long = ("recommend", shop / "model", "--history", "i1,i2", "--k", "500", "--json")
+    for words in (long, long[:-1], ("--version",), ("--help",)):
+        command = [sys.executable, "-m", "teaser", *map(str, words)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.close()
+        _, error = process.communicate(timeout=60)
+        assert error == b"", words
+        assert process.returncode in (0, 1), words
+
+
 def test_the_installed_command_ends_with_code_2_and_no_traceback(tmp_path: Path) -> None:
     done = installed("info", tmp_path / "nothing")
     assert done.returncode == 2

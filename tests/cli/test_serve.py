@@ -4,6 +4,7 @@ import os
 import pty
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -26,13 +27,26 @@ def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
     code, key, _ = run("keys", "create", "shop", "--database", url)
     assert code == 0
     store = Store(url)
-    assert store.has_key(key.strip())
+    assert store.key_name(key.strip()) == "shop"
     assert key.strip().encode() not in (tmp_path / "p.db").read_bytes()
     assert "shop" in run("keys", "list", "--database", url)[1]
     assert run("keys", "revoke", "shop", "--database", url)[0] == 0
-    assert not store.has_key(key.strip())
+    assert store.key_name(key.strip()) is None
     assert "revoked" in run("keys", "list", "--database", url)[1]
     store.close()
+
+
+def test_people_who_did_nothing_for_long_are_forgotten(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'p.db'}"
+    store = Store(url, clock=lambda: datetime.now(UTC) - timedelta(days=31))
+    store.migrate()
+    store.create_person()
+    store.close()
+    assert "Removed 0 persons" in run("forget", "--days", 32, "--database", url)[1]
+    assert "Removed 1 person without" in run("forget", "--days", 30, "--database", url)[1]
+    missing = f"sqlite:///{tmp_path / 'none.db'}"
+    assert "none.db is not there" in refused("forget", "--days", "30", "--database", missing)
+    assert not (tmp_path / "none.db").exists()
 
 
 @pytest.mark.parametrize(

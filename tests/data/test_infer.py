@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from teaser import Dataset
 from teaser.data.infer import (
     address_warnings,
     free_text_notes,
@@ -335,3 +336,25 @@ def test_ranks_are_correlated_as_spearman_does() -> None:
     found = rank_correlation(pl.Series(numbers), pl.Series(counts))
     assert found == pytest.approx(spearmanr(numbers, counts).statistic, abs=1e-12)
     assert found > 0.9
+
+
+@pytest.mark.parametrize("written", ["{:.2f}", "{:.0f}"])
+def test_a_few_bad_cells_leave_a_price_a_number_and_are_named(written: str, tmp_path: Path) -> None:
+    prices = [written.format(1 + n * 0.37) for n in range(1_000)]
+    prices[17], prices[400], prices[500] = "n/a", "ask us", ""
+    items = pl.DataFrame({"item_id": [f"i{n}" for n in range(1_000)], "price": prices})
+    items.write_csv(tmp_path / "items.csv")
+    chosen = pl.DataFrame({"user_id": ["u", "v"] * 500, "item_id": items["item_id"]})
+    dataset = Dataset.from_tables(chosen, tmp_path / "items.csv")
+    (rule,) = dataset.rules.tags
+    assert isinstance(rule, Number)
+    assert len(dataset.tags) <= 10
+    assert "2 cells of 'price' without a number count as missing" in " ".join(dataset.notes)
+    assert "'ask us', 'n/a'" in " ".join(dataset.notes)
+
+
+@pytest.mark.parametrize("bad", [["0047"], ["x"] * 200])
+def test_codes_and_columns_of_texts_stay_texts(bad: list[str]) -> None:
+    cells = [*bad, "n/a", *(str(1000 + n % 300) for n in range(1_000))]
+    items = pl.DataFrame({"item_id": [f"i{n}" for n in range(len(cells))], "area": cells})
+    assert not [r for r in infer_rules(items, item="item_id").tags if isinstance(r, Number)]

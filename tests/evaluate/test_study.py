@@ -117,6 +117,12 @@ def test_the_quick_version_has_fewer_users_cells_and_draws(tmp_path: Path) -> No
         ("validation = 20", "kind = 'last'\ntest_from = 0.9", "test_from does not go with kind"),
         ("[simulate]", "[search]\nmetric = 'ndgc@100'\n[simulate]", "'ndgc@100'"),
         ('title = "A', 'title = A"', "is not a TOML file"),
+        pytest.param(
+            "title = ",
+            f"x = {'[' * 100_000}\ntitle = ",
+            "TOML file: it is nested too deep",
+            id="brackets",
+        ),
         ('title = "A', 'folder = "A', "no entry 'folder'"),
         ('[data]\nsource = "events"\noptions = { seed = 3 }', "data = 3", "data must be a table"),
         ('[models.EASE]\nkind = "EASE"\n', "[models]\nEASE = 3\n[other]\n", "tables .models.NAME."),

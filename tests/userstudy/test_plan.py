@@ -77,6 +77,9 @@ def test_each_arm_is_in_each_place_and_follows_each_other_one_equally_often(n: i
         ("# link = \"https", "link = \"http", "must begin with https://"),
         ("[arms.list] ", "[arms.'my list'] ", "needs a name of 1 to 40 letters"),
         ("[questions]\n", "[questions\n", "is not a TOML file"),
+        pytest.param(
+            "[questions]\n", f"x = {'[' * 100_000}", "file: it is nested too deep", id="brackets"
+        ),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_told_in_a_sentence(

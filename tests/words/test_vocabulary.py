@@ -64,7 +64,12 @@ def test_the_owner_adds_synonyms(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["jazz = 3", '[Jazz]\nen = "trad"', '[Jazz]\nde = ["x"]', "[Jazz]\nen = [1]", "= no"]
+    "text",
+    [
+        *("jazz = 3", '[Jazz]\nen = "trad"', '[Jazz]\nde = ["x"]', "[Jazz]\nen = [1]", "= no"),
+        f"[Jazz]\nen = {'[' * 100_000}",
+    ],
+    ids=lambda text: text[:20],
 )
 def test_synonyms_of_another_form_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "synonyms.toml"

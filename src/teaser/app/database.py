@@ -93,6 +93,18 @@ class Database:
             with _store_errors(), closing(self._engine.raw_connection()) as lent:
                 lent.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def check_file(self) -> None:
+        """Raise `StoreError` if pages of SQLite's file are damaged; it reads the whole file."""
+        if self.is_sqlite:
+            with _store_errors(), closing(self._engine.raw_connection()) as lent:
+                found = lent.cursor().execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                reason = " ".join(str(found).split())
+                raise StoreError(
+                    f"The database is damaged: {reason}. Put a copy from before in its place, or "
+                    "save what can be read: sqlite3 FILE .recover | sqlite3 NEW_FILE."
+                )
+
     def make_file(self) -> None:
         """Create the file of SQLite, readable by its owner only, unless it exists."""
         path = _file_of(self._engine.url)

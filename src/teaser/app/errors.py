@@ -33,6 +33,7 @@ _STATUS_BY_PROBLEM = {
     "unknown share": (404, "unknown_share"),
     "bytes": (413, "too_large"),
     "foreign origin": (403, "forbidden"),
+    "loading": (409, "conflict"),
 }
 _STATUS: dict[type[BaseException], tuple[int, str]] = {
     UnknownNameError: (404, "unknown_name"),

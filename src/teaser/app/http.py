@@ -230,38 +230,43 @@ _PREFIX = "__Host-"
 _YEAR = 365 * 24 * 3600
 
 
-def cookie_name(name: str, settings: Settings) -> str:
+def _is_secure(request: Request) -> bool:
+    """Return whether a request came over https: `Guard` says so also by `secure_cookies`."""
+    return bool(request.scope["scheme"] == "https")
+
+
+def _cookie_name(name: str, request: Request) -> str:
     """Return the name under which browsers keep a cookie of the site."""
-    return _PREFIX + name if settings.secure_cookies else name
+    return _PREFIX + name if _is_secure(request) else name
 
 
-def read_cookies(given: Mapping[str, str], settings: Settings) -> dict[str, str]:
+def read_cookies(request: Request) -> dict[str, str]:
     """Return the site's cookies by their plain names.
 
-    Where cookies are secure, only names with the prefix count: any host of the domain can plant a
-    cookie without it, and read later what the visitor did.
+    Over https only names with the prefix count: any host of the domain can plant a cookie without
+    it, and read later what the visitor did.
     """
-    found = {name: given.get(cookie_name(name, settings)) for name in _NAMES}
+    found = {name: request.cookies.get(_cookie_name(name, request)) for name in _NAMES}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def remember(response: Response, settings: Settings, name: str, value: str) -> None:
+def remember(response: Response, request: Request, name: str, value: str) -> None:
     """Set a cookie for a year, hidden from scripts and from requests of other sites."""
     response.set_cookie(
-        cookie_name(name, settings),
+        _cookie_name(name, request),
         value,
         max_age=_YEAR,
         httponly=True,
         samesite="lax",
-        secure=settings.secure_cookies,
+        secure=_is_secure(request),
     )
 
 
-def forget(response: Response, settings: Settings, name: str) -> None:
+def forget(response: Response, request: Request, name: str) -> None:
     """Remove a cookie."""
     # Browsers ignore a header about a cookie with the prefix that is not secure itself.
     response.delete_cookie(
-        cookie_name(name, settings), secure=settings.secure_cookies, httponly=True, samesite="lax"
+        _cookie_name(name, request), secure=_is_secure(request), httponly=True, samesite="lax"
     )
 
 
@@ -448,6 +453,7 @@ MONITORING = (HEALTH, "/readyz", "/metrics")
 _API, _ADMIN = "/api/v1/", "/api/v1/admin/"
 _PERSON, _PERSON_ID = re.compile("/api/v1/people/([^/]+)"), re.compile("[A-Za-z0-9_-]{43}")
 _LENGTH = re.compile("[0-9]{1,19}")
+_MAX_HEAD = 65_536  # the server below refuses longer addresses by itself
 # Of unfinished bodies larger than `max_body`: their bytes in one process, and how many from one
 # address. Smaller ones are bounded by the number of connections.
 MAX_BUFFERED = 32 << 20
@@ -619,8 +625,12 @@ class Guard:
             await self.refusal(scope, error)(scope, receive, send_guarded)
 
     def _check_host(self, request: Request) -> Refused | None:
-        """Return why the host or the rate of a request is refused; None if it is not."""
+        """Return why the head, host or rate of a request is refused; None if it is not."""
         path = request.scope["path"]
+        size = sum(len(name) + len(value) for name, value in request.scope["headers"])
+        if size > _MAX_HEAD:
+            message = f"The headers are larger than {_MAX_HEAD:,} bytes. Remove some cookies."
+            return Refused(431, "too_large", message, _CLOSE)
         if path == HEALTH:  # whoever asks, by whatever name, learns nothing
             return None
         hosts = request.headers.getlist("host")
@@ -662,8 +672,12 @@ class Guard:
         if kind.lower() != "bearer" or not key:
             message = "A key is needed. Send it as Authorization: Bearer tk_..."
             return Refused(401, "unauthorized", message, needed)
-        if not await self.services.threads.run(partial(self.services.store.has_key, key)):
+        name = await self.services.threads.run(partial(self.services.store.key_name, key))
+        if name is None:
             return Refused(401, "unauthorized", "This key is not known, or was revoked.", needed)
+        if request.scope["path"].startswith(_ADMIN) and name not in self.settings.admins:
+            message = "This key may not do this. Let TEASER_ADMIN_KEYS have its name."
+            return Refused(403, "forbidden", message)
         seconds = self.services.limits.wait_of_key(key, address_of(request))
         return too_many(seconds) if seconds else None
 
@@ -675,7 +689,7 @@ class Guard:
         largest = settings.largest_body(path)
         if path != "/import":
             return largest
-        token, store = read_cookies(request.cookies, settings).get(TOKEN), self.services.store
+        token, store = read_cookies(request).get(TOKEN), self.services.store
         if token and is_signed(token, await self.services.threads.run(lambda: store.signing_key)):
             return largest
         return settings.max_body
@@ -731,7 +745,7 @@ class Guard:
         path, store = request.scope["path"], self.services.store
         if request.method != "GET" or path in MONITORING or _NO_COOKIE.fullmatch(path):
             return []
-        token, response = read_cookies(request.cookies, self.settings).get(TOKEN), Response()
+        token, response = read_cookies(request).get(TOKEN), Response()
         try:
             if (key := self._key) is None:
                 run = self.services.threads.run
@@ -740,7 +754,7 @@ class Guard:
             return []  # pages that need no database are shown without one
         if token and is_signed(token, key):
             return []
-        remember(response, self.settings, TOKEN, new_token(key))
+        remember(response, request, TOKEN, new_token(key))
         return [(name, value) for name, value in response.raw_headers if name == b"set-cookie"]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from teaser import artifact
 from teaser.app.catalogue import Catalogue
 from teaser.app.settings import Settings
-from teaser.errors import ArtifactError, TeaserError
+from teaser.errors import ArtifactError, ResourceError, TeaserError
 from teaser.model import Teaser, load
 
 log = logging.getLogger("teaser")
@@ -55,9 +55,14 @@ class ModelHolder:
     def refresh(self, *, force: bool = False) -> bool:
         """Load the folder again if it changed, and return whether a new model is served.
 
-        If the folder cannot be served the present model stays; with `force` the error is raised.
+        If the folder cannot be served the present model stays; with `force` the error is raised,
+        and `ResourceError` if a model is being loaded already.
         """
-        with self._lock:
+        if not self._lock.acquire(blocking=not force):
+            raise ResourceError(
+                "A model is being loaded already. Ask again when it is served.", problem="loading"
+            )
+        try:
             stamp, written_at = folder_stamp(self.folder), _written_at(self.folder)
             if not force and stamp == self._stamp:
                 return False
@@ -73,6 +78,8 @@ class ModelHolder:
             self.written_at, self.loaded_at = written_at, time.time()
             self.load_error = None
             log.info("a new model is served")
+        finally:
+            self._lock.release()
         _return_memory()
         return True
 

@@ -24,13 +24,14 @@ from teaser.app.monitoring import Traces, configure_logs
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.app.store import Store
-from teaser.errors import ParameterError, ResourceError, TeaserError
+from teaser.errors import ParameterError, ResourceError, StoreError, TeaserError
 
 log = logging.getLogger("teaser")
 
 # A worker that does not answer its supervisor for so long is replaced.
 _SILENT_SECONDS = 30
 _KILL_SECONDS = 5.0
+_DAY = 24 * 3600
 
 
 def serve(
@@ -98,7 +99,8 @@ def serve(
                 # From now on a worker that cannot load the model is tried again.
                 config.app = partial(_worker_app, settings, make_app, is_first=False)
                 ready(settings.host, port)
-            supervisor.should_exit.wait()
+            while not supervisor.should_exit.wait(_DAY):
+                _remove_unseen(settings)
             time.sleep(settings.stop_timeout + _KILL_SECONDS)
             for process in supervisor.processes:  # stopped, or a thread of it does not end
                 process.process.kill()
@@ -147,8 +149,23 @@ def _check(settings: Settings) -> None:
     store.migrate()
     store.switch_learning(settings.learn)
     store.close()
+    _remove_unseen(settings)
     if settings.traces:
         Traces().close()
+
+
+def _remove_unseen(settings: Settings) -> None:
+    """Remove the people whom the settings do not keep any longer."""
+    if not settings.retention:
+        return
+    store = Store(settings.database)
+    try:
+        n = store.remove_unseen(settings.retention)
+        log.info("people without an action for %d days were removed: %d", settings.retention, n)
+    except StoreError as error:
+        log.error("people could not be removed, they are tried again tomorrow: %s", error)
+    finally:
+        store.close()
 
 
 def _worker_app(settings: Settings, make_app: Callable[..., FastAPI], *, is_first: bool) -> FastAPI:

@@ -28,6 +28,7 @@ class NameMatches:
     catalogue: Catalogue
     item_places: list[int]
     tag_places: list[int]
+    items_first: bool = False
 
     def items(self, start: int, stop: int) -> list[ItemId]:
         """Return the item ids of a slice of the matches."""
@@ -41,18 +42,20 @@ class NameMatches:
 def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
     """Return the items and tags whose names contain every word.
 
-    Names that start with the words come first, then names in which a word starts with the first
-    of them. Ties are ordered by popularity (items) or by number of items (tags). Groups that the
-    system found follow all other tags: they are named by titles, which many words match. An item id
-    that is a number is found by the whole number only.
+    Names that are the words come first, then names that start with them, then names in which a
+    word starts with the first of them. Ties are ordered by popularity (items) or by number of items
+    (tags). Groups that the system found follow all other tags: they are named by titles, which many
+    words match. An item id that is a number is found by the whole number only. Items come before
+    tags if an item has this very name, and no tag does.
     """
     query = normalize(words)
     if not query:
         return NameMatches(catalogue, [], [])
+    items = _matches(_item_names(catalogue), query)
+    tags = _matches(_tag_names(catalogue, texts), query)
+    is_item, is_tag = ([n.name for n in found[:1]] == [query] for found in (items, tags))
     return NameMatches(
-        catalogue,
-        _matches(_item_names(catalogue), query),
-        _matches(_tag_names(catalogue, texts), query),
+        catalogue, [n.place for n in items], [n.place for n in tags], is_item and not is_tag
     )
 
 
@@ -79,16 +82,16 @@ class _Name:
     is_last: bool = False
 
 
-def _matches(names: Iterable[_Name], query: str) -> list[int]:
+def _matches(names: Iterable[_Name], query: str) -> list[_Name]:
     words = query.split()
     found = [n for n in names if all(word in n.text for word in words) or n.whole == query]
     found.sort(key=lambda name: (name.is_last, _rank(name.name, query, words[0])))
-    return [name.place for name in found]
+    return found
 
 
 def _rank(name: str, query: str, word: str) -> int:
     if name.startswith(query):
-        return 0
+        return -1 if name == query else 0
     return 1 if f" {word}" in f" {name}" else 2
 
 

@@ -164,7 +164,10 @@ async def _check_watcher(request: Request, services: Services) -> None:
     with_key = "key" in [name.strip() for name in allowed.split(",")]
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     key = key.strip() if with_key and kind.lower() == "bearer" else ""
-    if not seconds and key and await services.threads.run(partial(services.store.has_key, key)):
+    name = None
+    if key and not seconds:
+        name = await services.threads.run(partial(services.store.key_name, key))
+    if name is not None:
         seconds = limits.wait_of_key(key, address)
         if not seconds:
             return

@@ -31,6 +31,9 @@ class Settings(BaseModel):
         The address to listen on.
     keys
         Whether the API requires a key: `"on"`, `"off"`, or `"auto"`, which is off on loopback.
+    admin_keys
+        Names of the keys that may reload the model over the API, separated by commas. Where no key
+        is required, everybody may.
     hosts
         Names of the site besides its address, separated by commas. Where no key is required,
         requests for other names are refused.
@@ -39,7 +42,7 @@ class Settings(BaseModel):
         the client's address.
     secure_cookies
         Whether the site is reached over https only. Cookies are then sent over https only, and
-        forms are accepted from https pages only.
+        forms are accepted from https pages only. Without it the scheme of each request counts.
     max_body
         The largest request in bytes.
     max_import
@@ -51,6 +54,9 @@ class Settings(BaseModel):
         address.
     max_events
         The largest number of events stored for one person.
+    retention
+        The days after the last action of a person at which `teaser serve` removes the person, once
+        a day; 0 for never.
     store_timeout
         The seconds that one request may wait for the database in all; then it gets 503.
     max_connections
@@ -108,12 +114,14 @@ class Settings(BaseModel):
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=0, le=65_535)
     keys: Literal["auto", "on", "off"] = "auto"
+    admin_keys: str = ""
     hosts: str = ""
     proxies: str = "127.0.0.1,::1"
     secure_cookies: bool = False
     max_body: int = Field(65_536, ge=1)
     rate: int = Field(1_200, ge=0)
     max_events: int = Field(10_000, ge=1)
+    retention: int = Field(0, ge=0, le=36_500)
     store_timeout: float = Field(1.0, ge=0.1, le=60)
     max_connections: int = Field(2_048, ge=1)
     idle_timeout: float = Field(30.0, gt=0, allow_inf_nan=False)
@@ -208,6 +216,11 @@ class Settings(BaseModel):
         if self.database_url:
             return self.database_url
         return f"sqlite:///{self.model.absolute().with_name(self.model.name + '.people.db')}"
+
+    @property
+    def admins(self) -> list[str]:
+        """The names of the keys that may reload the model."""
+        return _split(self.admin_keys)
 
     @property
     def boosts(self) -> dict[str, float]:

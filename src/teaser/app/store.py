@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from importlib import resources
 from itertools import groupby
@@ -40,6 +40,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    func,
     insert,
     select,
     update,
@@ -57,7 +58,7 @@ MAX_BYTES = 2 * 2**20
 _MIGRATION_SECONDS = 60.0
 _ATTEMPTS = 50
 _SHARE_ID = 16
-_PAGE = 50  # persons that are read in one transaction for the next model
+_PAGE = 50  # persons that are read or removed in one transaction
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -323,7 +324,8 @@ class Store:
     def migrate(self) -> None:
         """Bring the tables to this version; safe to call from several processes.
 
-        Only this method creates a file of SQLite. A database that is read-only is refused.
+        Only this method creates a file of SQLite. A database that is read-only is refused, and so
+        is a file of SQLite with damaged pages.
         """
         patient = Database(self.url, _MIGRATION_SECONDS)
         patient.make_file()
@@ -339,6 +341,7 @@ class Store:
             connection.execute(update(setting).values(name=setting.c.name))
 
         try:
+            patient.check_file()
             patient.write(upgrade)
             patient.empty_log()
         finally:
@@ -473,6 +476,34 @@ class Store:
         with suppress(StoreError):  # a reader may be in the way; the next start does it
             self._database.empty_log()
 
+    def remove_unseen(self, days: int) -> int:
+        """Remove people whose last action is older than so many days; return how many.
+
+        People who have done nothing count from when they were added. Those of user studies stay.
+        """
+        before = self._clock() - timedelta(days=days)
+        is_last = and_(events.c.person_id == person.c.id, events.c.seq == person.c.version)
+        unseen = (
+            select(person.c.id, person.c.version)
+            .outerjoin(events, is_last)
+            .where(func.coalesce(events.c.at, person.c.created_at) < before)
+            .where(person.c.id.not_in(select(study_session.c.person_id)))
+            .limit(_PAGE)
+        )
+        # With the version, so that somebody who acts meanwhile stays.
+        own = and_(person.c.id == bindparam("own_id"), person.c.version == bindparam("seen"))
+        n_removed = 0
+        while found := self._rows(unseen):
+            given = [{"own_id": row.id, "seen": row.version} for row in found]
+
+            def remove(connection: Connection, given: list[dict[str, Any]] = given) -> int:
+                return sum(connection.execute(delete(person).where(own), g).rowcount for g in given)
+
+            n_removed += self._database.write(remove)
+        with suppress(StoreError):  # as in `delete_person`
+            self._database.empty_log()
+        return n_removed
+
     def make_share(self, person_id: str, feed: str | None = None) -> tuple[str, StoredShare]:
         """Make a link to the current state, or to one feed; return its token, and the share.
 
@@ -561,12 +592,12 @@ class Store:
             raise ParameterError(f"There is a key named {name!r} already.") from None
         return key
 
-    def has_key(self, key: str) -> bool:
-        """Return whether a key is known and not revoked."""
+    def key_name(self, key: str) -> str | None:
+        """Return the name of a key; None if it is not known, or was revoked."""
         query = select(api_key.c.name).where(
             api_key.c.key_hash == hash_of(key), api_key.c.revoked_at.is_(None)
         )
-        return self._database.read(lambda c: c.execute(query).first()) is not None
+        return self._database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def keys(self) -> list[tuple[str, datetime, datetime | None]]:
         """Return name, creation and revocation of every key."""

@@ -3,6 +3,7 @@
 import gc
 import io
 import logging
+import os
 import signal
 import sys
 from typing import Annotated, Any
@@ -41,6 +42,8 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:  # as of `| head`: typer ends without a word
+            raise
         except (TeaserError, OSError, MemoryError) as error:
             message = escape(str(error)) or "out of memory."
             err.print(f"[bold red]error:[/] {message}", soft_wrap=True, highlight=False)
@@ -89,4 +92,10 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     gc.set_threshold(*_COLLECT_AFTER)
-    app()
+    try:
+        app()
+    finally:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:  # else Python complains about it when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ import typer
 
 from teaser.cli.options import ModelFolder
 from teaser.cli.output import print_lines
-from teaser.errors import MissingPackageError
+from teaser.errors import MissingPackageError, counted
 
 if TYPE_CHECKING:
     from teaser.app.store import Store
@@ -150,6 +150,26 @@ def list_keys(*, database: Database) -> None:
 def revoke_key(name: KeyName, *, database: Database) -> None:
     """Revoke a key: the API refuses it from now on."""
     _store(database).revoke_key(name)
+
+
+@commands.command("forget")
+def forget_people(
+    *,
+    days: Annotated[
+        int, typer.Option(envvar="TEASER_RETENTION", min=1, help="Days since the last action.")
+    ],
+    database: Database,
+) -> None:
+    """Remove people who have done nothing for so many days; a server can do so every day."""
+    check_packages()
+    from teaser.app.store import Store
+
+    store = Store(database)
+    try:
+        n = store.remove_unseen(days)
+    finally:
+        store.close()
+    print_lines([f"Removed {counted(n, 'person')} without an action for {days} days."])
 
 
 def _store(url: str) -> "Store":

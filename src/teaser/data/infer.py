@@ -1,7 +1,7 @@
 """Infer tag rules and display roles from a table, for the owner to review."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from teaser.data.rules import (
     as_years,
 )
 from teaser.data.tags import feature_words
-from teaser.errors import ArtifactError, RuleError
+from teaser.errors import ArtifactError, RuleError, counted, shortened
 
 _SEPARATORS = ("|", ";", ", ", ",")
 _COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
@@ -58,6 +58,7 @@ _PATH = r"[/.]|^data:|^\s*<svg"
 _SHOWN_PICTURE = r"^(https://|data:image/|\s*<svg)"
 _SHOWN_LINK = r"^https?://"
 _MOSTLY = 0.8
+_NEARLY_ALL = 0.99
 # Above this absolute rank correlation with the item counts, a number is popularity.
 MAX_CORRELATION = 0.6
 # With fewer items a rank correlation says little.
@@ -120,6 +121,20 @@ def free_text_notes(skipped: Mapping[str, str]) -> tuple[str, ...]:
         for column, why in skipped.items()
         if why == FREE_TEXT
     )
+
+
+def number_notes(items: pl.DataFrame, rules: Iterable[Rule]) -> tuple[str, ...]:
+    """Return which columns of numbers have cells of text, which count as missing."""
+    notes = []
+    columns = {rule.column for rule in rules if isinstance(rule, Number)}
+    for cells in items.get_columns():
+        if cells.name in columns and cells.dtype == pl.String:
+            bad = cells.filter(as_numbers(cells).is_null() & (cells.str.strip_chars() != ""))
+            if len(bad):
+                shown = ", ".join(repr(shortened(text)) for text in bad.unique().sort()[:3])
+                found = f"{counted(len(bad), 'cell')} of {cells.name!r}"
+                notes.append(f"{found} without a number count as missing, such as {shown}.")
+    return tuple(notes)
 
 
 def _is_of_numbers(guess: Rule | str, column: pl.Series) -> bool:
@@ -233,9 +248,14 @@ def _numbers_the_items(filled: pl.Series) -> bool:
 
 
 def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
-    numbers = filled.cast(pl.Float64, strict=False)
-    if numbers.is_finite().fill_null(False).all() and filled.str.contains(".", literal=True).any():
+    numbers = as_numbers(filled)
+    if numbers.null_count() == 0 and filled.str.contains(".", literal=True).any():
         return _guess_number(name, numbers, min_items)
+    if 0 < numbers.null_count() <= (1 - _NEARLY_ALL) * len(filled):
+        # A few cells made texts of a column of numbers, unless it has codes such as 0047.
+        guess = _guess_number(name, numbers.drop_nulls(), min_items)
+        if isinstance(guess, Number) and not filled.str.contains(r"^\s*0\d").any():
+            return guess
     distinct = filled.n_unique()
     words = _mean(filled.str.count_matches(r"\S+"))
     if _mean(filled.str.contains(ADDRESS)) > _MOSTLY:

@@ -14,6 +14,7 @@ from teaser.data.infer import (
     infer_roles,
     infer_rules,
     need_rules,
+    number_notes,
 )
 from teaser.data.interactions import check_items
 from teaser.data.matrix import read_only
@@ -71,7 +72,11 @@ def describe_items(
     for warning in warnings:
         REPORT_LOG.warning(warning)
     roles = given.roles or infer_roles(table, item=item)
-    notes = (*free_text_notes(given.skipped), *address_warnings(table, roles))
+    notes = (
+        *free_text_notes(given.skipped),
+        *number_notes(table, given.tags),
+        *address_warnings(table, roles),
+    )
     return {
         "S": tagged.S,
         "tags": tagged.tags,

@@ -18,7 +18,7 @@ from teaser.app.i18n.texts import LANGUAGES
 from teaser.app.settings import Settings
 from teaser.errors import ParameterError, closest
 from teaser.evaluate.study.plan import validate
-from teaser.files import read_settings
+from teaser.files import read_toml
 
 # A text in one language, or in each language of the study: { en = "...", nl = "..." }.
 Words = str | Mapping[str, str]
@@ -227,11 +227,10 @@ class UserStudy(_Strict):
         """
         path = Path(path)
         try:
-            text = read_settings(path)
-            given = tomllib.loads(text)
+            given, text = read_toml(path)
         except OSError as error:
             raise ParameterError(f"The study {path} cannot be read: {error.strerror}.") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise ParameterError(f"{path} is not a TOML file: {error}.") from error
         try:
             arms = given.get("arms", {})

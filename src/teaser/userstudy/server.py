@@ -152,7 +152,7 @@ def show(request: Request) -> Response:
     if recruiting:  # so that the id is not in the addresses of what follows
         response = RedirectResponse("/", 303)
         if new:
-            remember(response, services.settings, TOKEN, new)
+            remember(response, request, TOKEN, new)
         return response
     step = own.study.steps(found.order)[found.step]
     return _SHOW[step.kind](request, found, step)
@@ -309,7 +309,7 @@ def withdraw(request: Request, form: Form) -> Response:
     status = 200 if done else 422
     response = _page(request, "withdraw.html", found=None, done=done, status=status)
     if done:
-        forget(response, services_of(request).settings, TOKEN)
+        forget(response, request, TOKEN)
     return response
 
 
@@ -409,7 +409,7 @@ def _visitor(request: Request) -> Visitor:
 def _token_id(request: Request) -> str | None:
     """Return what stands for the signed cookie of a request in the database."""
     services = services_of(request)
-    cookies = read_cookies(request.cookies, services.settings)
+    cookies = read_cookies(request)
     token, _ = holder_of(cookies, services.store, trusts_signature=True)
     return id_of(token) if token else None
 

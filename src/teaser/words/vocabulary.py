@@ -14,6 +14,7 @@ import polars as pl
 
 from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError
+from teaser.files import read_toml
 from teaser.model.tagged import TaggedModel
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 from teaser.words.phrases import (
@@ -308,7 +309,7 @@ def read_synonyms(given: str | Path | Synonyms | None) -> Synonyms:
     data: Any = given
     if isinstance(given, str | Path):
         try:
-            data = tomllib.loads(Path(given).read_text("utf-8"))
+            data, _ = read_toml(given)
         except (OSError, ValueError) as error:
             raise ParameterError(
                 f"The synonyms in {str(given)!r} cannot be read: {error}"

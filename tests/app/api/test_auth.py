@@ -24,7 +24,6 @@ class TestKeys:
     def test_a_key_opens_until_it_is_revoked(self, guarded: TestClient) -> None:
         headers = {"Authorization": f"Bearer {services_of(guarded).store.create_key('site')}"}
         assert guarded.get(f"{API}/model", headers=headers).status_code == 200
-        assert guarded.post(f"{API}/admin/reload", headers=headers).status_code == 200
         services_of(guarded).store.revoke_key("site")
         said = error_of(guarded.get(f"{API}/model", headers=headers), 401)
         assert "revoked" in said["message"]
@@ -46,11 +45,23 @@ class TestKeys:
     def test_reloading_from_elsewhere_always_needs_a_key(
         self, serve: Callable[..., TestClient]
     ) -> None:
-        client = serve(host="0.0.0.0", keys="off")  # noqa: S104
+        client = serve(host="0.0.0.0", keys="off", admin_keys="deploy, site")  # noqa: S104
         assert client.get(f"{API}/model").status_code == 200
         error_of(client.post(f"{API}/admin/reload"), 401)
         headers = {"Authorization": f"Bearer {services_of(client).store.create_key('site')}"}
         assert client.post(f"{API}/admin/reload", headers=headers).status_code == 200
+
+    def test_only_a_key_that_is_named_for_it_reloads(
+        self, serve: Callable[..., TestClient]
+    ) -> None:
+        client = serve(keys="on", admin_keys="deploy")
+        store = services_of(client).store
+        for name, status in (("shop", 403), ("deploy", 200)):
+            headers = {"Authorization": f"Bearer {store.create_key(name)}"}
+            assert client.get(f"{API}/model", headers=headers).status_code == 200
+            answer = client.post(f"{API}/admin/reload", headers=headers)
+            assert answer.status_code == status
+        error_of(client.post(f"{API}/admin/reload"), 401)
 
 
 class TestLimits:
@@ -79,7 +90,7 @@ class TestLimits:
         assert self.ask(client, "tk_guess", 2) == [401, 429]
 
     def test_a_reload_counts_once(self, serve: Callable[..., TestClient]) -> None:
-        client = serve(keys="on", key_rate=2)
-        headers = {"Authorization": f"Bearer {new_key(client)}"}
+        client = serve(keys="on", key_rate=2, admin_keys="reload")
+        headers = {"Authorization": f"Bearer {services_of(client).store.create_key('reload')}"}
         answers = [client.post(f"{API}/admin/reload", headers=headers) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [200, 200, 429]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app.conftest import API, TestClient, new_key, new_person
+from app.conftest import API, TestClient, error_of, new_key, new_person
 from hypothesis import HealthCheck, given, settings
 
 from teaser import Teaser, load
@@ -312,3 +312,31 @@ def test_every_value_has_bounds_and_they_hold(client: TestClient) -> None:
             assert not message(client, place, at, person), (place, at)
             assert message(client, place, beyond, person), (place, beyond)
     assert len(seen) > 50
+
+
+WRONG = {
+    "boolean": [0, 1, "true"],
+    "integer": [True, "3", 2.5],
+    "number": [True, "0.5"],
+    "date": [0, "0", "20260101", "2026-02-30", True],
+}
+
+
+def test_a_body_with_a_value_of_another_type_is_refused(client: TestClient) -> None:
+    document = client.get("/openapi.json").json()
+    schemas, person, refused = document["components"]["schemas"], new_person(client), 0
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            content = operation.get("requestBody", {}).get("content", {})
+            name = str(content.get("application/json", {}).get("schema", {}).get("$ref", ""))
+            schema = schemas.get(name.rsplit("/", 1)[-1], {})
+            address = path.replace(f"{API}/people/{{person_id}}", person)
+            for field, told in schema.get("properties", {}).items():
+                kinds = [each for each in (told, *told.get("anyOf", ())) if "type" in each]
+                for wrong in [w for k in kinds for w in WRONG.get(k.get("format", k["type"]), ())]:
+                    body = {**schema["examples"][0], field: wrong}
+                    answer = client.request(method, address, json=body)
+                    said = error_of(answer, 422)["message"]
+                    assert said.startswith(f"body.{field}: must be "), (path, body, said)
+                    refused += 1
+    assert refused > 80

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.conftest import TestClient
 
+from teaser import Teaser, load
 from teaser.app.pages.search import N_SUGGESTED_ITEMS, N_SUGGESTED_TAGS
 
 _MARKUP = r"(?s)<svg.*?</svg>|<[^>]+>"
@@ -31,6 +32,22 @@ class TestSuggest:
             < len([path for path, _ in tagged if path.startswith("/tag?tag=")])
             <= N_SUGGESTED_TAGS
         )
+
+    def test_an_item_of_that_very_title_comes_before_groups_named_by_it(
+        self, serve: Callable[..., TestClient], events_folder: Path
+    ) -> None:
+        client, model = serve(model=events_folder), load(events_folder, Teaser)
+        titles = {model.title(i) for i in range(len(model.items_))}
+        parts = [tag.value.split(", ") for tag in model.tags_ if tag.discovered]
+        title = next(part for named in parts for part in named if part in titles)
+        options = self.options(client.get("/suggest", params={"q": title.upper()}).text)
+        assert options[0][0].startswith("/item/")
+        assert options[0][1].startswith(title)
+        assert any(path.startswith("/tag?tag=discovered") for path, _ in options)
+        page = client.get("/search", params={"q": title}).text
+        assert 0 < page.index("<h2>Items") < page.index("<h2>Tags")
+        page = client.get("/search", params={"q": title[:-2]}).text
+        assert 0 < page.index("<h2>Tags") < page.index("<h2>Items")
 
     def test_what_is_typed_is_never_markup(self, client: TestClient) -> None:
         page = client.get("/suggest", params={"q": 'event "><script>'}).text

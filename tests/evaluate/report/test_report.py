@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from chromium import open_chromium
+from markdown_it import MarkdownIt
 from playwright.sync_api import Browser
 from reports import Content, reported
 
@@ -122,6 +123,36 @@ def written(results_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return write_report([results_folder], tmp_path_factory.mktemp("report") / "new")
 
 
+def test_titles_and_notes_are_no_markup_in_the_tables_either(content: Content) -> None:
+    bad = "a|b <img src=x> [x](javascript:y) `c` *d*\n\n# e \\| <script>f</script>"
+    for quick in (False, True):
+        changed = {**content, "title": bad, "note": bad, "quick": quick}
+        changed["data"] = {**content["data"], "features": {bad: 3}}
+        text = render_tables([reported(changed)])
+        html = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+        reader = Reader()
+        reader.feed(html)
+        assert reader.links == []
+        assert not {"img", "script", "code", "h1"} & set(re.findall("<([a-z0-9]+)", html))
+        shown = " ".join("".join(reader.words).split())
+        assert shown.count(" ".join(bad.split())) >= 10
+        # On the page cells have the same texts.
+        assert " ".join(bad.split()) in " ".join("".join(read(page(changed)).words).split())
+
+
+def test_each_kind_of_split_is_said_as_what_it_is(content: Content) -> None:
+    strong = "tested on users they were not fitted to"
+    said = {"users": strong, "last": "last one of the same users", "time": "a point in time"}
+    split = content["split"]
+    changed = {kind: {**content, "split": {**split, "kind": kind}} for kind in said}
+    for kind, words in said.items():
+        for text in (page(changed[kind]), render_tables([reported(changed[kind])])):
+            assert words in text
+            assert (strong in text) == (kind == "users")
+    both = render_tables([reported(changed["time"]), reported(changed["users"])])
+    assert all(said[kind] in both for kind in ("time", "users"))
+
+
 def test_all_files_of_a_report(written: Path) -> None:
     assert written.name == "index.html"
     names = {p.name for p in (written.parent / "pictures").iterdir()}
@@ -154,7 +185,7 @@ def test_markdown_tables_are_whole(content: Content) -> None:
         "Accuracy",
         "Simulated feedback",
         "Beyond accuracy",
-        f"{content['title']}: parameters and cost",
+        f"{content['title']}: parameters and cost".replace("<", "\\<"),
     ]
     for block in re.findall(r"(?:^\|.*\n)+", text, re.M):
         assert len({line.count("|") for line in block.splitlines()}) == 1

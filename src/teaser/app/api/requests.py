@@ -1,7 +1,8 @@
 """The requests of the API as typed JSON; names equal those of the library."""
 
+import re
 from collections import Counter
-from datetime import date
+from datetime import date, datetime
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -17,7 +18,7 @@ from pydantic import (
 from pydantic import Tag as Shape
 from typing_extensions import TypeAliasType
 
-from teaser.app.api.validation import IDS, STRENGTHS, describe
+from teaser.app.api.validation import DAY, IDS, STRENGTHS, TIME, describe
 from teaser.app.http import read_json
 from teaser.app.state import (
     AS_FITTED,
@@ -94,10 +95,16 @@ class StrictSchema(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra=_add_example)
 
 
+class BodySchema(StrictSchema):
+    """A request in JSON, whose types are as its schema says; in a query all values are texts."""
+
+    model_config = ConfigDict(strict=True)
+
+
 class TolerantSchema(BaseModel):
     """A part of an export; fields that are not known are not read."""
 
-    model_config = ConfigDict(extra="ignore", json_schema_extra=_add_example)
+    model_config = ConfigDict(extra="ignore", strict=True, json_schema_extra=_add_example)
 
 
 def _not_zero(value: N) -> N:
@@ -111,10 +118,24 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _number(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("must be a number, not true or false")
+def _day(value: Any) -> Any:
+    """Read a day: pydantic alone would take numbers for seconds since 1970."""
+    if isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            raise ValueError(DAY) from None
+    if not isinstance(value, date | None):
+        raise ValueError(DAY)
     return value
+
+
+def _time(value: Any) -> Any:
+    """Read a time, which JSON has as a text."""
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError(TIME) from None
 
 
 def _shape(history: Any) -> str:
@@ -146,14 +167,11 @@ TagText = Annotated[
 ]
 Steps = Annotated[int, Field(strict=True, ge=-MAX_PRESSES, le=MAX_PRESSES), BeforeValidator(_whole)]
 K = Annotated[
-    int, Field(ge=1, le=MAX_K, description="How many items, at most."), BeforeValidator(_number)
+    int, Field(ge=1, le=MAX_K, description="How many items, at most."), BeforeValidator(_whole)
 ]
-Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
-Strength = Annotated[
-    float,
-    Field(ge=-MAX_STRENGTH, le=MAX_STRENGTH, allow_inf_nan=False),
-    BeforeValidator(_number),
-]
+Share = Annotated[float, Field(ge=0, le=1)]
+Strength = Annotated[float, Field(ge=-MAX_STRENGTH, le=MAX_STRENGTH, allow_inf_nan=False)]
+Day = Annotated[date, BeforeValidator(_day)]
 Scale = Annotated[
     Literal["robust", "paper"],
     Field(description="How raw scores become affinities; `paper` is for comparison with it."),
@@ -206,11 +224,7 @@ Conditions = Annotated[
 Boosts = Annotated[
     dict[
         NAME,
-        Annotated[
-            float,
-            Field(ge=-MAX_BOOST, le=MAX_BOOST, allow_inf_nan=False),
-            BeforeValidator(_number),
-        ],
+        Annotated[float, Field(ge=-MAX_BOOST, le=MAX_BOOST, allow_inf_nan=False)],
     ],
     Field(
         max_length=MAX_TAGS,
@@ -250,14 +264,14 @@ ItemText = Annotated[
 # Lists, profiles and explanations
 
 
-class Press(StrictSchema):
+class Press(BodySchema):
     """Net presses on one tag: + is positive, - is negative."""
 
     tag: TagText
     steps: Steps
 
 
-class Taste(StrictSchema):
+class Taste(BodySchema):
     """What a person viewed and pressed, and facts about them."""
 
     history: History = []
@@ -312,8 +326,8 @@ class Narrowing(StrictSchema):
     k: K = 20
     exclude: Annotated[Ids, Field(description="None of these items.")] = []
     where: Conditions = []
-    first_date: Annotated[date | None, Field(description="No item before this day.")] = None
-    last_date: Annotated[date | None, Field(description="No item after this day.")] = None
+    first_date: Annotated[Day | None, Field(description="No item before this day.")] = None
+    last_date: Annotated[Day | None, Field(description="No item after this day.")] = None
 
 
 class ListOptions(Narrowing):
@@ -409,7 +423,7 @@ class OriginsRequest(Taste):
     tag: TagText
 
 
-class Change(StrictSchema):
+class Change(BodySchema):
     """A tag of the item, and the tag that takes its place; null leaves it out."""
 
     old: TagText
@@ -431,10 +445,14 @@ class VariationRequest(Taste, ListOptions):
     item_id: ItemId
     changes: Changes = []
     n: Annotated[
-        int, Field(ge=1, le=20, description="How many tags of the item count, at most.")
+        int,
+        Field(ge=1, le=20, description="How many tags of the item count, at most."),
+        BeforeValidator(_whole),
     ] = N_TAGS
     steps: Annotated[
-        int, Field(ge=1, le=MAX_PRESSES, description="How often each of them is pressed.")
+        int,
+        Field(ge=1, le=MAX_PRESSES, description="How often each of them is pressed."),
+        BeforeValidator(_whole),
     ] = STEPS
 
 
@@ -461,7 +479,7 @@ class LiftRequest(Taste):
     k: Annotated[K, Field(description="The item should be among the first k.")] = 10
 
 
-class ItemChoice(StrictSchema):
+class ItemChoice(BodySchema):
     """One item."""
 
     item_id: ItemId
@@ -473,7 +491,7 @@ class SimilarRequest(ItemChoice):
     k: K = 10
 
 
-class PicksRequest(StrictSchema):
+class PicksRequest(BodySchema):
     """The items picked so far, and the items shown beside them."""
 
     picks: Ids = []
@@ -482,7 +500,7 @@ class PicksRequest(StrictSchema):
     k: Annotated[
         int,
         Field(ge=1, le=MAX_PICKS, description="How many items, at most."),
-        BeforeValidator(_number),
+        BeforeValidator(_whole),
     ] = 6
 
 
@@ -500,7 +518,7 @@ class GroupOptions(StrictSchema):
     k: Annotated[K, Field(description="How many members, at most.")] = 100
 
 
-class WordsRequest(StrictSchema):
+class WordsRequest(BodySchema):
     """A request in words, and the language it is most likely written in."""
 
     text: Annotated[str, Field(max_length=LONGEST)]
@@ -510,7 +528,7 @@ class WordsRequest(StrictSchema):
 # Actions of a person
 
 
-class NewPress(StrictSchema):
+class NewPress(BodySchema):
     """Press + (positive) or - (negative) on a tag, `steps` times."""
 
     tag: TagText
@@ -535,7 +553,7 @@ class NewView(ItemChoice):
     ] = 1.0
 
 
-class NewHidden(StrictSchema):
+class NewHidden(BodySchema):
     """An item or a tag, one of them, that is never to be shown."""
 
     model_config = ConfigDict(
@@ -554,25 +572,25 @@ class HiddenOptions(StrictSchema):
     tag: Annotated[TagText | None, Field(examples=[])] = None
 
 
-class Variety(StrictSchema):
+class Variety(BodySchema):
     """How much lists are varied: 0 is the plain ranking, 1 the most variety."""
 
     variety: Share
 
 
-class NewBalance(StrictSchema):
+class NewBalance(BodySchema):
     """How much tags count, and how much viewed items do beside them."""
 
     balance: Balance
 
 
-class About(StrictSchema):
+class About(BodySchema):
     """Facts about a person, which replace those given before; an empty list removes them."""
 
     about: AboutTags
 
 
-class Profiling(StrictSchema):
+class Profiling(BodySchema):
     """Whether lists follow the person's profile, and what orders them if not."""
 
     on: bool
@@ -582,7 +600,7 @@ class Profiling(StrictSchema):
     ] = None
 
 
-class Wishes(StrictSchema):
+class Wishes(BodySchema):
     """Wishes in their text form, which are applied together; undo takes all of them back."""
 
     wishes: Annotated[
@@ -602,17 +620,13 @@ FilterTags = Annotated[list[TagText], Field(max_length=MAX_FILTER_TAGS)]
 Bounds = Annotated[
     dict[
         NAME,
-        Annotated[
-            float,
-            Field(ge=-MAX_BOUND, le=MAX_BOUND, allow_inf_nan=False),
-            BeforeValidator(_number),
-        ],
+        Annotated[float, Field(ge=-MAX_BOUND, le=MAX_BOUND, allow_inf_nan=False)],
     ],
     Field(max_length=MAX_FILTER_TAGS, examples=[{"price": 20}]),
 ]
 
 
-class NewFilters(StrictSchema):
+class NewFilters(BodySchema):
     """The conditions on a list, which replace those that it had."""
 
     only: Annotated[
@@ -660,8 +674,10 @@ class GivenEnding(TolerantSchema):
 
     kind: Literal["press", "hide"]
     name: ItemId
-    steps: Annotated[int, Field(ge=-2 * MAX_PRESSES, le=2 * MAX_PRESSES)] = 0
-    until: Annotated[AwareDatetime, AfterValidator(in_range)]
+    steps: Annotated[
+        int, Field(ge=-2 * MAX_PRESSES, le=2 * MAX_PRESSES), BeforeValidator(_whole)
+    ] = 0
+    until: Annotated[AwareDatetime, BeforeValidator(_time), AfterValidator(in_range)]
     is_item: bool = False
 
 
@@ -717,14 +733,14 @@ class NamedFeed(GivenFeed):
     feed: AnyListName
 
 
-class NewFeed(StrictSchema):
+class NewFeed(BodySchema):
     """A new list, which becomes the current one; it begins as a copy of the one before."""
 
     feed: ListName
     start: Annotated[GivenFeed | None, Field(description="What it begins with instead.")] = None
 
 
-class FeedChoice(StrictSchema):
+class FeedChoice(BodySchema):
     """The list that is to be the current one."""
 
     feed: AnyListName
@@ -736,14 +752,14 @@ class FeedOptions(StrictSchema):
     feed: ListName
 
 
-class NewFeedName(StrictSchema):
+class NewFeedName(BodySchema):
     """A list, and the name that it is to have."""
 
     feed: ListName
     name: ListName
 
 
-class SharedFeed(StrictSchema):
+class SharedFeed(BodySchema):
     """The link of a shared list, and the name of the copy; that of the list by default."""
 
     token: Annotated[
@@ -752,7 +768,7 @@ class SharedFeed(StrictSchema):
     feed: ListName | None = None
 
 
-class NewShare(StrictSchema):
+class NewShare(BodySchema):
     """What a link is to show: one list, or the whole profile if none is named."""
 
     feed: AnyListName | None = None

@@ -1,5 +1,6 @@
 """Routes that store nothing: lists, profiles and steering for a history, and the catalogue."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -157,9 +158,12 @@ def transparency(request: Request) -> responses.Transparency:
     return responses.Transparency.from_catalogue(catalogue_of(request), learns=learns)
 
 
-@admin_router.post("/admin/reload")
-def reload_model(request: Request) -> responses.Model:
+@admin_router.post(
+    "/admin/reload",
+    responses={409: {"model": responses.ErrorAnswer, "description": "A model is being loaded."}},
+)
+async def reload_model(request: Request) -> responses.Model:
     """Read the model's folder again; if it is damaged, the present model stays."""
-    services = services_of(request)
-    services.holder.refresh(force=True)
+    # Not in a thread of the requests: there are few of them, and it may take long.
+    await asyncio.to_thread(services_of(request).holder.refresh, force=True)
     return show_model(request)

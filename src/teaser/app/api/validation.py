@@ -13,17 +13,17 @@ _HISTORY = "must be a list of ids, [...], or an object of strengths by id, {...}
 _ID = "an item id must be a whole number of 64 bits or a text of 1 to 2,000 characters"
 _WHOLE, _NUMBER, _TEXT = "must be a whole number", "must be a number", "must be a text"
 _YES_OR_NO = "must be true or false"
-_DAY = "must be a day, written as 2026-05-01"
-_TIME = "must be a time with its zone, written as 2026-11-17T00:00:00+00:00"
+DAY = "must be a day, written as 2026-05-01"
+TIME = "must be a time with its zone, written as 2026-11-17T00:00:00+00:00"
 _OBJECT = "must be a JSON object, {...}, sent as Content-Type: application/json"
 _FIXED = {
     "int": _WHOLE,
     "float": _NUMBER,
     "finite": _NUMBER,
     "bool": _YES_OR_NO,
-    "date": _DAY,
-    "datetime": _TIME,
-    "timezone": _TIME,
+    "date": DAY,
+    "datetime": TIME,
+    "timezone": TIME,
     "list": "must be a list, [...]",
     "model": _OBJECT,
     "dict": _OBJECT,

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from teaser.app.actions import LIMIT, act, decide
 from teaser.app.api import requests, responses, validation
 from teaser.app.api.model_input import ModelInput
-from teaser.app.api.requests import Conditions, ItemChoice, K, NewPress, NewView, StrictSchema
+from teaser.app.api.requests import BodySchema, Conditions, ItemChoice, K, NewPress, NewView
 from teaser.app.api.responses import Person
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.database import StoreThreads
@@ -283,17 +283,17 @@ PersonName = Annotated[
 Language = Annotated[Literal["en", "nl", "fr"], Field(description="The language of the words.")]
 
 
-class Nothing(StrictSchema):
+class Nothing(BodySchema):
     """No arguments."""
 
 
-class OnePerson(StrictSchema):
+class OnePerson(BodySchema):
     """A person whose state is stored."""
 
     person_id: PersonName
 
 
-class Whose(StrictSchema):
+class Whose(BodySchema):
     """A person whose state is stored, or a history and presses that the caller keeps."""
 
     person_id: Annotated[
@@ -324,7 +324,7 @@ class Whose(StrictSchema):
             )
 
 
-class SearchArguments(StrictSchema):
+class SearchArguments(BodySchema):
     """Words to search for in names of items and tags."""
 
     words: Annotated[
@@ -370,7 +370,7 @@ class ViewArguments(OnePerson, NewView):
     """An item that a person viewed, or disliked."""
 
 
-class SayArguments(StrictSchema):
+class SayArguments(BodySchema):
     """A request in words."""
 
     text: Annotated[

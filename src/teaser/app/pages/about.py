@@ -137,9 +137,9 @@ def _role_label(role: str, texts: Texts) -> str:
 def privacy(request: Request) -> Response:
     """Say what is kept of visitors, for what, and what they can do about it."""
     visitor = visitor_of(request, with_person=False)
-    learns = services_of(request).settings.learn
-    title = visitor.texts("Privacy")
-    return render(request, visitor, "privacy.html", title=title, learns=learns)
+    settings, title = services_of(request).settings, visitor.texts("Privacy")
+    days = settings.retention
+    return render(request, visitor, "privacy.html", title=title, learns=settings.learn, days=days)
 
 
 @router.get("/tour")

@@ -441,7 +441,7 @@ def lasts(request: Request, lasts: Field, back: Field = "/") -> Response:
 
 def _set_cookie(request: Request, name: str, value: str, back: str) -> Response:
     response = RedirectResponse(local_path(back), 303)
-    remember(response, services_of(request).settings, name, value)
+    remember(response, request, name, value)
     return response
 
 
@@ -612,7 +612,7 @@ def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
             result = {"far": far} if len(far) <= _MAX_FAR else {}
         response = RedirectResponse(f"{page.path}?{query}{urlencode(result)}#notice", 303)
     if token:
-        remember(response, services.settings, TOKEN, token)
+        remember(response, request, TOKEN, token)
     return response
 
 

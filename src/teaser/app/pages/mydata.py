@@ -94,7 +94,7 @@ def make_share(
     link, made = services.store.make_share(person_id, feed if feed or main_feed else None)
     response = _share_page(request, context, [*shares, made], link=link)
     if token:
-        remember(response, services.settings, TOKEN, token)
+        remember(response, request, TOKEN, token)
     return response
 
 
@@ -252,7 +252,7 @@ def delete(request: Request) -> Response:
     if visitor.person_id:
         services.store.delete_person(visitor.person_id)
     response = RedirectResponse("/deleted", 303)
-    forget(response, services.settings, TOKEN)
+    forget(response, request, TOKEN)
     return response
 
 

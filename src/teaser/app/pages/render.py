@@ -93,7 +93,7 @@ def visitor_of(
     `with_person=False` spares the query to the store; `trusts_signature` is that of `holder_of`.
     """
     services = services_of(request)
-    cookies, store = read_cookies(request.cookies, services.settings), services.store
+    cookies, store = read_cookies(request), services.store
     token, person_id = None, None
     if with_person:
         token, person_id = holder_of(cookies, store, trusts_signature=trusts_signature)
@@ -313,7 +313,7 @@ def act_and_show(request: Request, event: Event, path: str = "/") -> Response:
     joint = "&" if "?" in path else "?"
     response = RedirectResponse(f"{path}{joint}did={done.after.n_events}#notice", 303)
     if token:
-        remember(response, services.settings, TOKEN, token)
+        remember(response, request, TOKEN, token)
     return response
 
 

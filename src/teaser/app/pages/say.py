@@ -158,7 +158,7 @@ def apply(request: Request, form: Annotated[SayForm, Depends(read_form)]) -> Res
     page = f"/?did={done.after.n_events}#notice" if done.event else f"{form.page}&note=same"
     response = RedirectResponse(page, 303)
     if token:
-        remember(response, services.settings, TOKEN, token)
+        remember(response, request, TOKEN, token)
     return response
 
 

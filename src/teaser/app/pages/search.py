@@ -34,6 +34,7 @@ def suggest(request: Request, q: str = "") -> Response:
         words=words,
         tags=[(tag, texts.tag(tag), texts.feature(tag.feature)) for tag in tags],
         entries=[plain_card(catalogue, item_id, texts) for item_id in item_ids],
+        items_first=found.items_first,
     )
     return HTMLResponse(body, headers={**_CACHED, "content-language": texts.language})
 
@@ -57,6 +58,7 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
         title=texts("Search"),
         summary=context.summary(),
         words=words,
+        items_first=found.items_first,
         first=first,
         n_items=n_items,
         n_tags=n_tags,

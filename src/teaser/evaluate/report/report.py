@@ -21,8 +21,10 @@ from teaser.evaluate.report.tables import (
     format_seconds,
     format_signed,
     format_value,
+    literal,
     make_tables,
     read_studies,
+    splits_in_words,
 )
 from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.results import (
@@ -91,7 +93,7 @@ def write_tables(results: Sequence[ResultsLike], path: str | Path) -> Path:
 def render_tables(studies: Sequence[ReportedStudy]) -> str:
     """Return all tables as Markdown."""
     parts = ["<!-- Written by `teaser report` from the results; changes here are lost. -->"]
-    quick = [each.title for each in studies if each.results.quick]
+    quick = [literal(each.title) for each in studies if each.results.quick]
     if quick:
         parts.append(
             f"> {', '.join(quick)}: few users and few cells, to check that everything runs; "
@@ -99,7 +101,9 @@ def render_tables(studies: Sequence[ReportedStudy]) -> str:
         )
     named = {TITLES[table.name]: table for table in make_tables(studies)}
     named |= {f"{each.title}: parameters and cost": cost_table(each) for each in studies}
-    parts += [f"## {title}\n\n{table.to_markdown().rstrip()}" for title, table in named.items()]
+    parts += [
+        f"## {literal(title)}\n\n{table.to_markdown().rstrip()}" for title, table in named.items()
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -118,6 +122,7 @@ def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Pi
     values: dict[str, Any] = {
         "sections": sections,
         "tables": make_tables(studies),
+        "splits": splits_in_words(studies),
         "titles": TITLES,
         "first": _FIRST,
         "variables": colour_rules(),
@@ -134,7 +139,7 @@ def _cell_html(text: str | None) -> str:
     html = re.sub(r"(± \S+|\[[^]]*\])", r'<span class="error">\1</span>', html)
     html = html.replace("▲", '<span class="mark up">▲</span>')
     html = html.replace("▼", '<span class="mark down">▼</span>')
-    return re.sub(r"\\([|*])", r"\1", html)
+    return re.sub(r"\\(?=[\\`*\[|]|&lt;)", "", html)
 
 
 def _facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:

@@ -44,6 +44,14 @@ PAPER = (
 )
 METRICS = ("recall@20", "recall@100", "ndcg@100")
 PAPER_SCALE, PAPER_STRENGTH = "paper", 3
+# What the models learned from and had to find, by the kind of split.
+_SPLITS = {
+    "users": "Strong generalisation: models are tested on users they were not fitted to.",
+    "last": "Split by last interaction: models are fitted to all but the last interactions of the "
+    "users, and tested on the last one of the same users.",
+    "time": "Split by time: models are fitted to all interactions before a point in time, and "
+    "tested on what users chose from then on.",
+}
 _PAPER_ROWS = ("EASE", "EDLAE", "ItemKNN", "WMF", "TEASER", "WMF-S", "TEASER × EASE")
 
 
@@ -146,8 +154,8 @@ class ReportedStudy:
 
     @property
     def title(self) -> str:
-        """The title of the study; that of a quick run says so."""
-        return self.results.heading
+        """The title of the study in one line; that of a quick run says so."""
+        return " ".join(self.results.heading.split())
 
     @property
     def paper(self) -> PaperColumn | None:
@@ -319,14 +327,27 @@ class Table:
         """Return the table with its caption and notes as Markdown."""
         heads = [f"**{self.frame.columns[0]}**"]
         for study, columns in self.blocks.items():
-            title = f"**{_escape(study)}**<br>" if study else ""
-            heads += [title + _escape(columns[0]), *map(_escape, columns[1:])]
-        lines = [self.caption, "", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
+            title = f"**{literal(study)}**<br>" if study else ""
+            heads += [title + literal(columns[0]), *map(literal, columns[1:])]
+        rule = _line(["---", *["---:"] * (len(heads) - 1)])
+        lines = [literal(self.caption), "", _line(heads), rule]
         for head, *cells in self.frame.iter_rows():
             is_group = bool(cells) and all(cell is None for cell in cells)
-            name = f"**{_escape(head)}:**" if is_group else _escape(head)
+            name = f"**{literal(head)}:**" if is_group else literal(head)
             lines.append(_line([name, *(cell or "" for cell in cells)]))
-        return "\n".join([*lines, *(line for note in self.notes for line in ("", note))]) + "\n"
+        notes = (line for note in self.notes for line in ("", literal(note)))
+        return "\n".join([*lines, *notes]) + "\n"
+
+
+def splits_in_words(studies: Sequence[ReportedStudy]) -> list[str]:
+    """Return what was held out, a sentence for each kind of split among the studies."""
+    titles: dict[str, list[str]] = {}
+    for study in studies:
+        titles.setdefault(study.results.split.kind, []).append(study.title)
+    return [
+        _SPLITS[kind] if len(titles) == 1 else f"{', '.join(named)}: {_SPLITS[kind]}"
+        for kind, named in titles.items()
+    ]
 
 
 def make_tables(studies: Sequence[ReportedStudy]) -> list[Table]:
@@ -362,7 +383,7 @@ def accuracy_table(studies: Sequence[ReportedStudy]) -> Table:
         )
     return Table.build(
         "accuracy",
-        "Accuracy without feedback, on users that no model was fitted to. "
+        f"Accuracy without feedback. {' '.join(splits_in_words(studies))} "
         "Best of each column in bold; ± is the standard error over users.",
         [(study.title, METRIC_TITLES[m]) for study in studies for m in METRICS],
         [*_bold_columns(rows), *_data_rows(studies)],
@@ -576,7 +597,7 @@ def cost_table(study: ReportedStudy) -> Table:
         rows.append(
             [
                 study.labels[model.name],
-                _escape(given) or "the defaults",
+                literal(given) or "the defaults",
                 f"{len(model.trials) or NONE}",
                 format_seconds(model.fit.seconds),
                 format_memory(model.fit.peak_memory),
@@ -706,7 +727,7 @@ def _data_rows(studies: Sequence[ReportedStudy]) -> list[Row]:
         "interaction density": lambda data: f"{100 * data.interaction_density:.3f} %",
         "# tags": lambda data: f"{data.tags:,}",
         "tag density": lambda data: f"{100 * data.tag_density:.3f} %",
-        "features": lambda data: _escape(", ".join(data.features)),
+        "features": lambda data: literal(", ".join(data.features)),
     }
 
     def row(head: str, values: Sequence[str]) -> Row:
@@ -798,5 +819,6 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _escape(text: str) -> str:
-    return text.replace("|", r"\|").replace("*", r"\*")
+def literal(text: str) -> str:
+    """Return a text in one line, in which Markdown finds no markup, link or end of a cell."""
+    return re.sub(r"[\\`*\[<|]", r"\\\g<0>", " ".join(text.split()))

@@ -3,7 +3,6 @@
 import inspect
 import json
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.split import TEST_FROM, VALIDATION_FROM
 from teaser.errors import ParameterError, closest
 from teaser.evaluate.metrics import Metric
-from teaser.files import read_settings
+from teaser.files import read_toml
 
 T = TypeVar("T")
 Positive = Annotated[float, Field(gt=0, lt=math.inf)]
@@ -227,10 +226,10 @@ class Study(_Strict):
         """Read and check a TOML file."""
         path = Path(path)
         try:
-            given = tomllib.loads(read_settings(path))
+            given, _ = read_toml(path)
         except OSError as error:
             raise ParameterError(f"The study {path} cannot be read: {error.strerror}.") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise ParameterError(f"{path} is not a TOML file: {error}.") from error
         try:
             study = validate(cls, _complete(given, path))

@@ -386,7 +386,7 @@ def parse_results(text: str, source: str = "The results") -> StudyResults | Dial
     """Return the results in a JSON text; `source` names it in messages."""
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{source} cannot be read as JSON: {error}.") from error
     is_dial = isinstance(content, dict) and "settings" in content
     kind: type[StudyResults | DialResults] = DialResults if is_dial else StudyResults
