@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from teaser.errors import ParameterError, counted
 from teaser.explain import AnyReason, BoostReason, Reason, named_reason, short_reasons
@@ -24,17 +22,6 @@ _REASON = {
     "contribution": pl.Float64,
     "share": pl.Float64,
 }
-
-
-def match_of(scores: NDArray[Any], highest: NDArray[Any] | float) -> NDArray[Any]:
-    """Return the match of items, shown in percent: max(0, score) / the highest score of all items.
-
-    Where no item has a positive score, nothing matches: 0.
-    """
-    most = np.broadcast_to(highest, np.shape(scores))
-    found: NDArray[Any] = np.zeros(np.shape(scores))
-    np.divide(np.maximum(scores, 0.0), most, out=found, where=most > 0)
-    return found
 
 
 @dataclass(frozen=True)

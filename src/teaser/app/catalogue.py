@@ -534,7 +534,8 @@ class PersonalModel:
     @measured("model")
     def scores(self) -> NDArray[np.float64]:
         """The score of every item, the boosts of the site included."""
-        return self.catalogue.placed.boosted(self.catalogue.model.scores(self.profile))
+        scores, placed = self.catalogue.model.scores(self.profile), self.catalogue.placed
+        return scores if placed.boosts is None else placed.boosted(scores)
 
     @property
     def is_by_date(self) -> bool:

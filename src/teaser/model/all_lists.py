@@ -29,12 +29,12 @@ from teaser.errors import ParameterError, ResourceError, counted
 from teaser.files import available_memory, say_bytes
 from teaser.model._arrays import n_cores
 from teaser.model.filters import Filters, ResolvedFilters, check_names, known_history
-from teaser.model.scores import top_k_rows
+from teaser.model.scores import match_of, top_k_rows
 from teaser.model.tables import History, ItemTable
 from teaser.parameters import check_count, check_k
 from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.progress import progress_bar
-from teaser.recommend import match_of, reason_type
+from teaser.recommend import reason_type
 
 Array = NDArray[Any]
 

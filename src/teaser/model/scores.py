@@ -17,7 +17,6 @@ from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.sparse import Encoder
 from teaser.model.tables import ItemTable, TagTable
 from teaser.profile import MAX_PRESSES, PAPER_STEP, Steering
-from teaser.recommend import match_of
 
 Array = NDArray[Any]
 # From so many users on, histories are summed by one product, for so many tags at a time.
@@ -92,6 +91,17 @@ class UserStates:
 
     def __iter__(self) -> Iterator[UserState]:
         return (self[user] for user in range(self.rows.shape[0]))
+
+
+def match_of(scores: Array, highest: Array | float) -> Array:
+    """Return the match of items, shown in percent: max(0, score) / the highest score of all items.
+
+    Where no item has a positive score, nothing matches: 0.
+    """
+    most = np.broadcast_to(highest, np.shape(scores))
+    found: Array = np.zeros(np.shape(scores))
+    np.divide(np.maximum(scores, 0.0), most, out=found, where=most > 0)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

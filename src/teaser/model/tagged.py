@@ -883,7 +883,7 @@ class TaggedModel(Model, abstract=True):
             self.item_table_,
             item_index,
             state,
-            placed.boosts_of(item_index),
+            () if placed.boosts is None else placed.boosts_of(item_index),
         )
 
     def describe(self) -> dict[str, Any]:

@@ -433,7 +433,7 @@ def card_views(
     views = []
     for place, entry in zip(places.tolist(), personal.entries(places), strict=True):
         plain = plain_card(catalogue, entry.item_id, texts)
-        boosts = catalogue.placed.boosts_of(place)
+        boosts = () if catalogue.placed.boosts is None else catalogue.placed.boosts_of(place)
         views.append(
             replace(
                 plain,
