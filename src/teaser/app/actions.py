@@ -243,8 +243,8 @@ def _permanent(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
     Presses under earlier names move along: a tag may have been renamed, or several merged, since
     they were pressed. So the net presses are one number within bounds.
 
-    Where presses the other way end later, more may be needed than can last. What is beyond the
-    range ends together with them.
+    Where presses the other way end later, more may be needed than can last: with -5 until Sunday,
+    +1 for good needs +6 now. +5 of them last, and the sixth ends on Sunday too.
     """
     state, lasting = model.state, model.state.permanent_presses
     texts: dict[str, int] = {}

@@ -67,7 +67,7 @@ def evaluate(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Instead, compare how this share of the items is ranked if nobody chose them yet.",
+            help="Hide all choices of this share of the items, and measure how well they are ranked as new ones, in place of the usual study.",
         ),
     ] = None,
 ) -> None:
