@@ -176,7 +176,9 @@ def add(
     model: ModelFolder,
     items: Annotated[
         Path,
-        typer.Argument(help="A table of new items. It may lack columns; their values then count as 'not stated'."),
+        typer.Argument(
+            help="A table of new items. It may lack columns; their values then count as 'not stated'."
+        ),
     ],
     *,
     folder: Out,

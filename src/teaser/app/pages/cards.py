@@ -147,7 +147,9 @@ def tag_names(catalogue: Catalogue, texts: Texts) -> list[TagName]:
     for tag in catalogue.model.tags_:
         label = texts.tag(tag)
         full = label
-        if tag.discovered:
+        if tag.is_titles:
+            full = texts.full_tag(tag)
+        elif tag.discovered:
             full = texts("the group “{name}”", name=label)
         elif tag.is_bare:
             full = texts.full_tag(tag)
@@ -235,11 +237,15 @@ def feature_rows(personal: PersonalModel, feature: str, texts: Texts) -> list[Ta
 def _strongest(personal: PersonalModel) -> list[int]:
     """Return the tags that a person leans to or away from most, one of several near-equal ones.
 
-    Pressed tags are always among them: a tag that was just pressed stays where it was.
+    Tags of the metadata come first, because groups are named by titles, which say less at a
+    glance. Pressed tags are always among them: a tag that was just pressed stays where it was.
     """
     profile, index = personal.profile, personal.catalogue.tag_index
     groups, found = profile.near_equal_group, dict[int, int]()
-    for place in np.argsort(-_strengths(personal), kind="stable")[: 4 * N_STRONGEST].tolist():
+    named = np.array([not tag.discovered for tag in profile.tags], dtype=bool)
+    strengths = _strengths(personal)
+    order = np.lexsort((-strengths, ~(named & (strengths > 0))))
+    for place in order[: 4 * N_STRONGEST].tolist():
         group = place if groups is None else int(groups[place])
         if group >= 0 and profile.leaning_values[place]:
             found.setdefault(group, place)
