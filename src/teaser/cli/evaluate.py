@@ -67,7 +67,8 @@ def evaluate(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Hide all choices of this share of the items, and measure how well they are ranked as new ones, in place of the usual study.",
+            help="Hide the choices of this share of the items, and measure how they "
+            "are ranked as new ones, in place of the usual study.",
         ),
     ] = None,
 ) -> None:

@@ -177,7 +177,7 @@ def add(
     items: Annotated[
         Path,
         typer.Argument(
-            help="A table of new items. It may lack columns; their values then count as 'not stated'."
+            help="A table of new items. It may lack columns, which then count as 'not stated'."
         ),
     ],
     *,
