@@ -5,10 +5,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 
-def environment(folder: Path) -> Environment:
-    """Return the templates of a folder; texts in HTML and SVG are escaped."""
+def environment(*folders: Path) -> Environment:
+    """Return the templates of some folders; texts in HTML and SVG are escaped."""
     return Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(folders),
         autoescape=select_autoescape(("html", "svg")),
         undefined=StrictUndefined,
         trim_blocks=True,

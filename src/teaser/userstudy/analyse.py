@@ -8,7 +8,8 @@ model has people as random and arms, positions and orders as fixed effects. It s
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,6 @@ class StudyAnalysis:
     checks: tuple[int, int, int]
     n_left_out: int = 0
     without_failed: tuple[Outcome, ...] = ()
-    notes: list[str] = field(default_factory=list)
 
     @property
     def is_significant(self) -> bool:
@@ -184,17 +184,21 @@ def measure(
         if name not in by_name:
             continue
         own, notes = by_name[name], list[str]()
-        contrasts = [_contrast(study, own, arm.name) for arm in study.arms]
+        contrasts = [c for arm in study.arms if (c := _contrast(study, own, arm.name))]
         if mixed:
             fitted, notes = _mixed_model(study, own)
-            contrasts = [c and _with_mixed(c, fitted) for c in contrasts]
+            pairs = [fitted.get(c.arm, (None, None)) for c in contrasts]
+            contrasts = [
+                replace(c, mixed=difference, mixed_p=p)
+                for c, (difference, p) in zip(contrasts, pairs, strict=True)
+            ]
         found.append(
             Outcome(
                 name,
                 MEASURED.get(name, name),
                 name in study.analysis.primary,
                 tuple(_arm_summary(own, arm.name) for arm in study.arms),
-                tuple(c for c in contrasts if c is not None),
+                tuple(contrasts),
                 cronbach_alpha(tables.answers, name),
                 tuple(notes),
             )
@@ -248,34 +252,26 @@ def _contrast(study: UserStudy, own: pl.DataFrame, arm: str) -> Contrast | None:
     new, old = (own.filter(pl.col("arm") == name) for name in (arm, other))
     if study.design == "within":
         paired = new.join(old, on="person", suffix="_old")
-        d = (paired["value"] - paired["value_old"]).to_numpy()
-        return _paired(d, arm, other) if len(d) > 1 else None
-    x, y = new["value"].to_numpy(), old["value"].to_numpy()
-    return _welch(x, y, arm, other) if min(len(x), len(y)) > 1 else None
-
-
-def _paired(d: NDArray[np.float64], arm: str, other: str) -> Contrast:
-    mean, sd = float(d.mean()), float(d.std(ddof=1))
-    error = sd / math.sqrt(len(d))
-    half = float(stats.t.ppf(0.5 + LEVEL / 2, len(d) - 1)) * error
-    if error == 0:
-        return Contrast(arm, other, len(d), mean, mean, mean, 0.0, 1.0)
-    p = float(2 * stats.t.sf(abs(mean / error), len(d) - 1))
-    return Contrast(arm, other, len(d), mean, mean - half, mean + half, mean / sd, p)
-
-
-def _welch(x: NDArray[np.float64], y: NDArray[np.float64], arm: str, other: str) -> Contrast:
-    mean, n = float(x.mean() - y.mean()), len(x) + len(y)
-    parts = np.array([x.var(ddof=1) / len(x), y.var(ddof=1) / len(y)])
-    error = math.sqrt(parts.sum())
-    if error == 0:
-        return Contrast(arm, other, n, mean, mean, mean, 0.0, 1.0)
-    free = parts.sum() ** 2 / (parts**2 / np.array([len(x) - 1, len(y) - 1])).sum()
-    half = float(stats.t.ppf(0.5 + LEVEL / 2, free)) * error
-    pooled = math.sqrt(((len(x) - 1) * x.var(ddof=1) + (len(y) - 1) * y.var(ddof=1)) / (n - 2))
-    hedges = mean / pooled * (1 - 3 / (4 * n - 9))
-    p = float(2 * stats.t.sf(abs(mean / error), free))
-    return Contrast(arm, other, n, mean, mean - half, mean + half, hedges, p)
+        x, y = paired["value"].to_numpy(), paired["value_old"].to_numpy()
+    else:
+        x, y = new["value"].to_numpy(), old["value"].to_numpy()
+    if min(len(x), len(y)) < 2:
+        return None
+    difference = float(x.mean() - y.mean())
+    if study.design == "within":
+        n, sd, test = len(x), (x - y).std(ddof=1), stats.ttest_rel
+        effect = difference / sd if sd else 0.0
+    else:
+        n, test = len(x) + len(y), partial(stats.ttest_ind, equal_var=False)
+        squares = (len(x) - 1) * x.var(ddof=1) + (len(y) - 1) * y.var(ddof=1)
+        sd = math.sqrt(squares / (n - 2))
+        effect = difference / sd * (1 - 3 / (4 * n - 9)) if sd else 0.0
+    if not sd:
+        return Contrast(arm, other, n, difference, difference, difference, 0.0, 1.0)
+    found = test(x, y)
+    low, high = found.confidence_interval(LEVEL)
+    p = float(found.pvalue)
+    return Contrast(arm, other, n, difference, float(low), float(high), float(effect), p)
 
 
 def _mixed_model(
@@ -336,13 +332,6 @@ def _independent(columns: list[_Column]) -> list[_Column]:
     return kept
 
 
-def _with_mixed(contrast: Contrast, fitted: dict[str, tuple[float, float]]) -> Contrast:
-    if contrast.arm not in fitted:
-        return contrast
-    difference, p = fitted[contrast.arm]
-    return replace(contrast, mixed=difference, mixed_p=p)
-
-
 def cronbach_alpha(answers: pl.DataFrame, outcome: str) -> float | None:
     """Return Cronbach's alpha of the questions of an outcome; None if it has but one."""
     own = answers.filter((pl.col("outcome") == outcome) & (pl.col("position") > 0))
@@ -384,32 +373,31 @@ def power(study: UserStudy, people: int, effect: float) -> tuple[float, int]:
 def _funnel(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, int], ...]:
     """Return how many people came to each page."""
     last = tables.people["last_page"].fill_null(len(study.steps(0)))
-    said = []
+    found = []
     for number, step in enumerate(study.steps(0), 1):
-        where = f"arm {step.position} " if step.position else ""
-        what = f"{where}{step.task} {step.kind}" if step.task else f"{where}{step.kind}"
-        said.append((" ".join(what.split()), int((last >= number).sum())))
-    return tuple(said)
+        parts = (f"arm {step.position}" if step.position else "", step.task, step.kind)
+        found.append((" ".join(filter(None, parts)), int((last >= number).sum())))
+    return tuple(found)
 
 
 def _orders(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, int, int], ...]:
     """Return how many people began and finished each order."""
-    names = [" > ".join(order) for order in study.orders]
-    own = [tables.people.filter(pl.col("order") == name) for name in names]
-    return tuple(
-        (name, len(frame), int(frame["is_finished"].sum()))
-        for name, frame in zip(names, own, strict=True)
-    )
+    found = []
+    for name in (" > ".join(order) for order in study.orders):
+        own = tables.people.filter(pl.col("order") == name)
+        found.append((name, len(own), int(own["is_finished"].sum())))
+    return tuple(found)
 
 
 def _times(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, float, float, float], ...]:
     """Return lower quartile, median and upper quartile of the seconds in all and in each arm."""
-    finished = tables.people.filter(pl.col("is_finished"))["seconds"].drop_nulls()
-    found = [("the whole study", finished)]
+    seconds = {"the whole study": tables.people.filter(pl.col("is_finished"))["seconds"]}
     for arm in study.arms:
-        own = tables.sessions.filter(pl.col("arm") == arm.name)["seconds"].drop_nulls()
-        found.append((f"tasks of the arm {arm.name}", own))
-    quartiles = [
-        (name, np.quantile(x.to_numpy(), (0.25, 0.5, 0.75))) for name, x in found if len(x)
-    ]
-    return tuple((name, float(q[0]), float(q[1]), float(q[2])) for name, q in quartiles)
+        own = tables.sessions.filter(pl.col("arm") == arm.name)
+        seconds[f"tasks of the arm {arm.name}"] = own["seconds"]
+    found = []
+    for name, each in seconds.items():
+        if len(x := each.drop_nulls().to_numpy()):
+            low, middle, high = np.quantile(x, (0.25, 0.5, 0.75)).tolist()
+            found.append((name, low, middle, high))
+    return tuple(found)

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from teaser.evaluate import report as experiments
 from teaser.evaluate.report.pictures import SERIES, SOFT, Picture, colour_rules, finish, new_figure
+from teaser.templates import environment
 from teaser.userstudy.analyse import Contrast, Outcome, StudyAnalysis, power
 
 _EFFECTS = (0.2, 0.3, 0.5)
@@ -46,15 +46,9 @@ def outcome_table(found: StudyAnalysis) -> pl.DataFrame:
 
 def render_report(found: StudyAnalysis, pictures: list[Picture]) -> str:
     """Return the page of a report: one file without links."""
-    folders = [Path(__file__).parent / "templates", Path(experiments.__file__).parent / "templates"]
-    environment = Environment(
-        loader=FileSystemLoader(folders),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": _number, "p": _p_value, "signed": _signed}
+    here, shared = Path(__file__).parent, Path(experiments.__file__).parent
+    templates = environment(here / "templates", shared / "templates")
+    templates.filters |= {"number": _number, "p": _p_value, "signed": _signed}
     study = found.study
     values: dict[str, Any] = {
         "found": found,
@@ -67,7 +61,7 @@ def render_report(found: StudyAnalysis, pictures: list[Picture]) -> str:
         "powers": [(e, *power(study, study.people, e)) for e in _EFFECTS],
         "variables": colour_rules(),
     }
-    return environment.get_template("study_report.html").render(values)
+    return templates.get_template("study_report.html").render(values)
 
 
 def _planned(found: StudyAnalysis) -> list[tuple[Outcome, Contrast]]:
