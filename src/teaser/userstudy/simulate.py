@@ -6,7 +6,6 @@ effect is that of all arms but the one that others are compared with, in the pri
 So two answers of a person correlate by 1/2. A point of a scale is its middle plus z, rounded.
 """
 
-import http.client
 import re
 import threading
 import time
@@ -14,10 +13,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from html import unescape
-from http.cookies import SimpleCookie
+from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
 
 import numpy as np
 import polars as pl
@@ -28,7 +29,7 @@ from teaser.app.run import bind
 from teaser.app.store import Store, id_of
 from teaser.errors import ResourceError
 from teaser.userstudy.export import COLUMNS, StudyTables
-from teaser.userstudy.plan import Question, UserStudy
+from teaser.userstudy.plan import Question, Step, UserStudy
 from teaser.userstudy.server import create_study_app
 from teaser.userstudy.store import StudyStore
 
@@ -205,53 +206,52 @@ class _SimulatedPerson:
         rng: np.random.Generator,
     ) -> None:
         self.study, self.people, self.answers, self.rng = study, people, answers, rng
-        self.host = f"127.0.0.1:{port}"
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        self.cookie = SimpleCookie()
+        self.site = f"http://127.0.0.1:{port}"
+        self.cookies = CookieJar()
+        # No proxy of the environment: the server is on loopback.
+        self.browser = build_opener(ProxyHandler({}), HTTPCookieProcessor(self.cookies))
 
     def run(self) -> None:
         """Go through the whole study."""
-        try:
-            self._get("/")
-            self._post("/consent", agree="1", PROLIFIC_PID=f"simulated {self.rng.bytes(8).hex()}")
-            found = self.people.find(id_of(next(iter(self.cookie.values())).value))
-            if found is None:
-                raise ResourceError("A simulated person got no place in the plan.")
-            places = {arm.name: n for n, arm in enumerate(self.study.arms)}
-            for n, step in enumerate(self.study.steps(found.order)):
-                if step.kind == "start":
-                    self._pick(n)
-                elif step.kind == "task":
-                    self._do_task(n, step.arm, step.task)
-                elif step.kind == "questions":
-                    own = self.answers[places[step.arm]] if step.arm and not step.task else None
-                    self._answer(n, self.study.asked_at(step), own)
-                elif step.kind == "instructions":
-                    self._post("/next", step=str(n))
-        finally:
-            self.connection.close()
+        self._get("/")
+        page = self._post(
+            "/consent", agree="1", PROLIFIC_PID=f"simulated {self.rng.bytes(8).hex()}"
+        )
+        found = self.people.find(id_of(next(iter(self.cookies)).value or ""))
+        if found is None:
+            raise ResourceError("A simulated person got no place in the plan.")
+        places = {arm.name: n for n, arm in enumerate(self.study.arms)}
+        for n, step in enumerate(self.study.steps(found.order)):
+            if step.kind == "start":
+                page = self._pick(n, page)
+            elif step.kind == "task":
+                page = self._do_task(n, step, page)
+            elif step.kind == "questions":
+                own = self.answers[places[step.arm]] if step.arm and not step.task else None
+                page = self._answer(n, self.study.asked_at(step), own)
+            elif step.kind == "instructions":
+                page = self._post("/next", step=str(n))
 
-    def _pick(self, n: int) -> None:
-        """Pick as many as are asked for, page by page."""
+    def _pick(self, n: int, page: str) -> str:
+        """Pick as many as are asked for, page by page; return the page after it."""
         left = self.study.picks
         while left > 0:
-            picks = self._some(self._get("/"), "pick", left)
-            self._post("/act", step=str(n), pick=picks)
+            picks = self._some(page, "pick", left)
+            page = self._post("/act", step=str(n), pick=picks)
             left -= len(picks)
+        return page
 
-    def _do_task(self, n: int, arm: str, name: str) -> None:
-        task = self.study.by_task[name]
-        page = self._get("/")
-        if self.study.by_arm[arm].presses and (presses := self._some(page, "press", 1)):
-            self._post("/act", step=str(n), press=presses)
-            page = self._get("/")
+    def _do_task(self, n: int, step: Step, page: str) -> str:
+        task = self.study.by_task[step.task]
+        if self.study.by_arm[step.arm].presses and (presses := self._some(page, "press", 1)):
+            page = self._post("/act", step=str(n), press=presses)
         for path in list(dict.fromkeys(re.findall(r'"(/look\?id=[^"]*)"', page)))[: task.min_looks]:
             self._get(unescape(path))
         if task.choose:
             self._post("/act", step=str(n), choose=self._some(page, "choose", task.choose))
-        self._post("/next", step=str(n))
+        return self._post("/next", step=str(n))
 
-    def _answer(self, n: int, asked: tuple[Question, ...], own: NDArray[np.float64] | None) -> None:
+    def _answer(self, n: int, asked: tuple[Question, ...], own: NDArray[np.float64] | None) -> str:
         """Answer with the points that were drawn; other questions with any answer."""
         fields: dict[str, str] = {}
         for place, question in enumerate(asked):
@@ -268,7 +268,7 @@ class _SimulatedPerson:
             if question.kind == "number":
                 value = np.clip(value, _bound(question.least, -1e9), _bound(question.most, 1e9))
             fields[f"q-{question.id}"] = f"{value:g}"
-        self._post("/next", step=str(n), **fields)
+        return self._post("/next", step=str(n), **fields)
 
     def _some(self, page: str, field: str, n: int) -> list[str]:
         """Return the values of some buttons of a page."""
@@ -278,25 +278,20 @@ class _SimulatedPerson:
         return [found[i] for i in sorted(chosen.tolist())]
 
     def _get(self, path: str) -> str:
-        return self._send("GET", path, None)
+        return self._send(path, None)
 
-    def _post(self, path: str, **fields: str | list[str]) -> None:
-        self._send("POST", path, urlencode(fields, doseq=True))
+    def _post(self, path: str, **fields: str | list[str]) -> str:
+        return self._send(path, urlencode(fields, doseq=True).encode())
 
-    def _send(self, method: str, path: str, body: str | None) -> str:
-        headers = {"origin": f"http://{self.host}", "accept": "text/html"}
-        headers["cookie"] = "; ".join(f"{k}={v.value}" for k, v in self.cookie.items())
-        if body is not None:
-            headers["content-type"] = "application/x-www-form-urlencoded"
-        self.connection.request(method, path, body, headers)
-        answer = self.connection.getresponse()
-        text = answer.read().decode()
-        for name, value in answer.getheaders():
-            if name.lower() == "set-cookie":
-                self.cookie.load(value)
-        place = answer.getheader("location") or ""
-        if answer.status >= 400 or "note=" in place:
-            raise ResourceError(
-                f"A simulated person was refused: {method} {path} gave {answer.status} {place}."
-            )
-        return text
+    def _send(self, path: str, body: bytes | None) -> str:
+        """Send a form, or ask for a page; return the page that answers."""
+        headers = {"Origin": self.site, "Accept": "text/html"}
+        request = Request(f"{self.site}{path}", body, headers)  # noqa: S310, on loopback
+        try:
+            with self.browser.open(request, timeout=60) as answer:
+                place, text = str(answer.url), answer.read().decode()
+        except HTTPError as error:
+            raise ResourceError(f"A simulated person was refused: {path} gave {error}.") from error
+        if "note=" in place:
+            raise ResourceError(f"A simulated person was refused: {path} led to {place}.")
+        return str(text)
