@@ -81,6 +81,7 @@ def test_who_comes_back_is_where_they_were(write: Write, open_study: Open) -> No
             assert "About this version" in text_of(
                 again.get("/", params={"PROLIFIC_PID": "p1", "SESSION_ID": "2"}).text
             )
+        assert "About this version" in text_of(browser.page())  # the first browser goes on too
         assert len(browser.own.people.rows()["participants"]) == 1
 
 

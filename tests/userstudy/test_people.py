@@ -14,9 +14,9 @@ from sqlalchemy import func, select
 
 from teaser.app.state import Event
 from teaser.app.store import Store, metadata
-from teaser.errors import ParameterError, UnknownNameError
+from teaser.errors import LimitError, ParameterError, UnknownNameError
 from teaser.userstudy.plan import UserStudy
-from teaser.userstudy.store import Change, StudyStore, spaced_code
+from teaser.userstudy.store import MAX_ROWS, Change, StudyStore, spaced_code
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 
@@ -123,6 +123,19 @@ def test_a_changed_study_is_refused_after_the_first_participant(
     StudyStore(store, again, "pilot").check_frozen()
 
 
+def test_who_acts_very_often_can_still_go_on(store: Store, study: UserStudy) -> None:
+    people = StudyStore(store, study)
+    found = people.join("token", language="en")
+    assert found is not None
+    many: list[tuple[str, dict[str, Any]]] = [("shown", {})] * (MAX_ROWS - 1)
+    people.act(found.id, lambda _: Change(log=many))
+    people.act(found.id, lambda _: Change(log=[("shown", {})]))  # not logged any more
+    with pytest.raises(LimitError):
+        people.act(found.id, lambda _: Change(state={}, log=[("choose", {"item": "e0001"})]))
+    assert people.act(found.id, lambda _: Change(1, log=[("done", {})])).step == 1
+    assert len(people.rows()["log"]) == MAX_ROWS + 1
+
+
 def test_withdrawal_leaves_no_row_of_the_person_and_all_of_the_others(
     store: Store, study: UserStudy
 ) -> None:
@@ -162,9 +175,7 @@ def test_ids_of_a_recruiting_service_are_stored_under_a_key_only(
     }
     found = people.join("token", language="en", recruiting=ids)
     assert found is not None
-    known = people.find(None, "5f1e0aParticipant")
-    assert known is not None
-    assert known.id == found.id
+    assert people.recruit_secret("5f1e0aParticipant") != people.recruit_secret("another")
     store.close()
     kept = b"".join(each.read_bytes() for each in tmp_path.glob("people.db*"))
     assert len(kept) > 1000

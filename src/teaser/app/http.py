@@ -270,9 +270,9 @@ def forget(response: Response, request: Request, name: str) -> None:
     )
 
 
-def new_token(key: bytes) -> str:
-    """Return a new random token, signed with the key of the store."""
-    return _signer(key).sign(secrets.token_urlsafe(32)).decode()
+def new_token(key: bytes, secret: str = "") -> str:
+    """Return a token, signed with the key of the store: of a secret, or a random one."""
+    return _signer(key).sign(secret or secrets.token_urlsafe(32)).decode()
 
 
 def is_signed(token: str, key: bytes) -> bool:

@@ -142,17 +142,13 @@ Form = Annotated[FormData, Depends(read_form)]
 def show(request: Request) -> Response:
     """Show the page where the person is; consent to somebody new."""
     own, recruiting = study_of(request), _recruiting(request.query_params)
-    token_id, services, new = _token_id(request), services_of(request), ""
-    if token_id is None and recruiting:  # a person may come back in another browser
-        new = new_token(services.store.signing_key)
-        token_id = id_of(new)
-    found = own.people.find(token_id, recruiting.get(RECRUITING[0], ""))
+    token = _token(request, recruiting)
+    found = own.people.find(id_of(token)) if token else None
     if found is None:
         return _first_page(request, recruiting)
     if recruiting:  # so that the id is not in the addresses of what follows
         response = RedirectResponse("/", 303)
-        if new:
-            remember(response, request, TOKEN, new)
+        remember(response, request, TOKEN, token)
         return response
     step = own.study.steps(found.order)[found.step]
     return _SHOW[step.kind](request, found, step)
@@ -174,19 +170,21 @@ def _first_page(request: Request, recruiting: Mapping[str, str]) -> Response:
 @uses_store
 def consent(request: Request, form: Form) -> Response:
     """Give somebody who agrees a place in the plan."""
-    own, token_id = study_of(request), _token_id(request)
-    recruiting = _recruiting(form)
+    own, recruiting = study_of(request), _recruiting(form)
     refused = own.study.recruited and RECRUITING[0] not in recruiting
     if refused or own.study.has_ended(datetime.now(UTC).date()):
         return _first_page(request, recruiting)
-    if token_id is None:
+    if not _token(request, {}):
         return _page(request, "closed.html", why="cookies", status=422)
     if not form.get("agree"):
         return _page(request, "consent.html", recruiting=recruiting, problem=True, status=422)
     language = _visitor(request).texts.language
-    if own.people.join(token_id, language=language, recruiting=recruiting) is None:
+    token = _token(request, recruiting)
+    if own.people.join(id_of(token), language=language, recruiting=recruiting) is None:
         return _page(request, "closed.html", why="full")
-    return RedirectResponse("/", 303)
+    response = RedirectResponse("/", 303)
+    remember(response, request, TOKEN, token)
+    return response
 
 
 @router.post("/next")
@@ -406,16 +404,21 @@ def _visitor(request: Request) -> Visitor:
     return replace(visitor, texts=texts_in(study.languages[0]))
 
 
-def _token_id(request: Request) -> str | None:
-    """Return what stands for the signed cookie of a request in the database."""
-    services = services_of(request)
-    cookies = read_cookies(request)
-    token, _ = holder_of(cookies, services.store, trusts_signature=True)
-    return id_of(token) if token else None
+def _token(request: Request, recruiting: Mapping[str, str]) -> str:
+    """Return the token of who sent a request; empty without one.
+
+    That of a recruited person follows from their id: it is the same in every browser.
+    """
+    store = services_of(request).store
+    if RECRUITING[0] in recruiting:
+        secret = study_of(request).people.recruit_secret(recruiting[RECRUITING[0]])
+        return new_token(store.signing_key, secret)
+    return holder_of(read_cookies(request), store, trusts_signature=True)[0] or ""
 
 
 def _participant(request: Request) -> Participant | None:
-    return study_of(request).people.find(_token_id(request))
+    token = _token(request, {})
+    return study_of(request).people.find(id_of(token)) if token else None
 
 
 def _recruiting(given: Any) -> dict[str, str]:

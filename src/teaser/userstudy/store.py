@@ -30,8 +30,10 @@ from teaser.userstudy.plan import UserStudy
 Mode = Literal["real", "pilot", "simulated"]
 # The numbers by which a recruiting service knows a person; the first one tells people apart.
 RECRUITING = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-# The most rows of one person's log.
+# The most rows of one person's log. What is shown and said is not logged beyond it, and items are
+# not chosen; people can always go on.
 MAX_ROWS = 2_000
+_RECORDED = ("shown", "look", "words")
 _LOCK = 727_002
 
 
@@ -101,19 +103,9 @@ class StudyStore:
         if self.mode == "real":
             self._database.read(self._check_frozen)
 
-    def find(self, token_id: str | None, recruit_id: str = "") -> Participant | None:
-        """Return the participant of a cookie, or with an id of a recruiting service its own.
-
-        Who comes with a known id in another browser goes on there: the cookie of that browser
-        becomes the participant's.
-        """
-        if not recruit_id:
-            return self._find(participants.c.token_id == token_id) if token_id else None
-        digest = self.recruit_hash(recruit_id)
-        found = self._find(participants.c.recruit_hash == digest)
-        if found is not None and token_id:
-            self._database.write(lambda c: self._take_token(c, found.id, token_id))
-        return found
+    def find(self, token_id: str) -> Participant | None:
+        """Return the participant of a cookie."""
+        return self._find(participants.c.token_id == token_id)
 
     def get(self, participant_id: str) -> Participant:
         """Return a participant."""
@@ -135,8 +127,6 @@ class StudyStore:
         several, the seed draws one.
         """
         given = {name: value for name in RECRUITING if (value := (recruiting or {}).get(name))}
-        recruit_id = given.get(RECRUITING[0], "")
-        digest = self.recruit_hash(recruit_id) if recruit_id else None
         participant_id, now = secrets.token_urlsafe(32), self._clock()
         # Before the transaction: the key may have to be read, which takes a second connection.
         code_hash = hash_of(self.withdrawal_code(participant_id))
@@ -144,13 +134,8 @@ class StudyStore:
 
         def add(connection: Connection) -> str | None:
             self._lock(connection)
-            if digest is None:
-                known = participants.c.token_id == token_id
-            else:
-                known = participants.c.recruit_hash == digest
-            query = select(participants.c.id).where(*self._own, known)
+            query = select(participants.c.id).where(*self._own, participants.c.token_id == token_id)
             if found := connection.execute(query).scalar_one_or_none():
-                self._take_token(connection, found, token_id)
                 return str(found)
             counts = self._counts(connection)
             if sum(counts) >= self.study.people:
@@ -160,22 +145,25 @@ class StudyStore:
             place = (connection.execute(query).scalar_one() or 0) + 1
             fewest = [i for i, n in enumerate(counts) if n == min(counts)]
             order = int(np.random.default_rng([self.study.seed, place]).choice(fewest))
-            row: dict[str, Any] = {
+            row = {
                 "id": participant_id,
                 "study": self.study.name,
                 "mode": self.mode,
-            }
-            row |= {"place": place, "recruit_hash": digest, "arm_order": order}
-            row |= {
+                "place": place,
+                "token_id": token_id,
+                "recruit_hash": hashed.get(RECRUITING[0]),
                 "code_hash": code_hash,
+                "arm_order": order,
                 "language": language,
                 "consent": self.study.consent.version,
                 "step": 0,
+                "version": 1,
+                "created_at": now,
+                "active_at": now,
+                "hashes": self.hashes,
+                "state": {"since": now.isoformat()},
             }
-            row |= {"version": 1, "created_at": now, "active_at": now, "hashes": self.hashes}
-            row |= {"state": {"since": now.isoformat()}}
             connection.execute(insert(participants).values(row))
-            self._take_token(connection, participant_id, token_id)
             self._add_arms(connection, participant_id, order, now)
             first = {"consent": self.study.consent.version, "language": language, **hashed}
             _append(connection, participant_id, 1, now, 0, [("consent", first)])
@@ -207,7 +195,9 @@ class StudyStore:
             done = decide(before)
             if done is None:
                 return before
-            if row.version + len(done.log) > MAX_ROWS:
+            if row.version + len(done.log) > MAX_ROWS and done.step is None:
+                if all(kind in _RECORDED for kind, _ in done.log):
+                    return before
                 raise LimitError(
                     "{limit:,} actions are stored for this person, which is the most.",
                     problem="actions",
@@ -263,6 +253,10 @@ class StudyStore:
     def recruit_hash(self, value: str) -> str:
         """Return an id of a recruiting service under the key of the store."""
         return self._keyed("recruit", value).hex()
+
+    def recruit_secret(self, value: str) -> str:
+        """Return the secret in the cookie of the person with an id of a recruiting service."""
+        return self._keyed("cookie", f"{self.study.name} {self.mode} {value}").hex()
 
     def public_id(self, participant_id: str) -> str:
         """Return the name of a participant in exports; nothing in the database follows from it."""
@@ -328,13 +322,6 @@ class StudyStore:
         )
         found = dict(tuple(row) for row in connection.execute(query.group_by("arm_order")))
         return [found.get(order, 0) for order in range(len(self.study.orders))]
-
-    def _take_token(self, connection: Connection, participant_id: str, token_id: str) -> None:
-        """Let a cookie belong to a participant, and to no other one of the study."""
-        others = update(participants).where(*self._own, participants.c.token_id == token_id)
-        connection.execute(others.values(token_id=None))
-        mine = update(participants).where(participants.c.id == participant_id)
-        connection.execute(mine.values(token_id=token_id))
 
     def _add_arms(
         self, connection: Connection, participant_id: str, order: int, now: datetime
