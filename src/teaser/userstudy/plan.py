@@ -11,14 +11,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ConfigDict
-
 from teaser import artifact
 from teaser.app.i18n.texts import LANGUAGES
 from teaser.app.settings import Settings
 from teaser.errors import ParameterError, closest
-from teaser.evaluate.study.plan import validate
-from teaser.files import read_toml
+from teaser.evaluate.study.plan import Strict, plan_file, validate
 
 # A text in one language, or in each language of the study: { en = "...", nl = "..." }.
 Words = str | Mapping[str, str]
@@ -39,14 +36,8 @@ _OPTIONAL = ("instructions", "low", "high")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
-class _Strict:
-    """Unknown entries are refused."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")
-
-
 @dataclass(frozen=True)
-class Arm(_Strict):
+class Arm(Strict):
     """One version of the list: a model, and what is shown around it.
 
     Attributes
@@ -86,7 +77,7 @@ class Arm(_Strict):
 
 
 @dataclass(frozen=True)
-class Question(_Strict):
+class Question(Strict):
     """A question: a scale of 5 or 7 points, a choice, a number or a text.
 
     `scale` names the outcome that it belongs to, of which the answers are averaged; a `reversed`
@@ -115,7 +106,7 @@ class Question(_Strict):
 
 
 @dataclass(frozen=True)
-class Questions(_Strict):
+class Questions(Strict):
     """Questions after each task, after each arm and at the end; `sets` go after each arm."""
 
     sets: tuple[str, ...] = ()
@@ -125,7 +116,7 @@ class Questions(_Strict):
 
 
 @dataclass(frozen=True)
-class Task(_Strict):
+class Task(Strict):
     """What people do with a list: choose some items, look at some, stay for some seconds."""
 
     id: str
@@ -136,7 +127,7 @@ class Task(_Strict):
 
 
 @dataclass(frozen=True)
-class Consent(_Strict):
+class Consent(Strict):
     """What people agree to; the version is stored with each of them."""
 
     version: str
@@ -144,7 +135,7 @@ class Consent(_Strict):
 
 
 @dataclass(frozen=True)
-class Finish(_Strict):
+class Finish(Strict):
     """The last page: a text, and the code and link that a recruiting service asks for."""
 
     text: Words = ""
@@ -153,7 +144,7 @@ class Finish(_Strict):
 
 
 @dataclass(frozen=True)
-class Analysis(_Strict):
+class Analysis(Strict):
     """What was planned: the primary outcomes, the arm that others are compared with, alpha."""
 
     primary: tuple[str, ...] = ()
@@ -172,7 +163,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class UserStudy(_Strict):
+class UserStudy(Strict):
     """A study with people; `teaser study new` writes a commented file.
 
     Attributes
@@ -226,13 +217,7 @@ class UserStudy(_Strict):
             With the first thing that is wrong.
         """
         path = Path(path)
-        try:
-            given, text = read_toml(path)
-        except OSError as error:
-            raise ParameterError(f"The study {path} cannot be read: {error.strerror}.") from error
-        except ValueError as error:
-            raise ParameterError(f"{path} is not a TOML file: {error}.") from error
-        try:
+        with plan_file(path) as (given, text):
             arms = given.get("arms", {})
             if not isinstance(arms, dict) or not all(isinstance(a, dict) for a in arms.values()):
                 raise ParameterError("arms must be tables [arms.NAME].")
@@ -243,8 +228,6 @@ class UserStudy(_Strict):
             named = [{"name": name, **arm} for name, arm in arms.items()]
             study = validate(cls, {**own, **given, "arms": named})
             _check(study)
-        except ParameterError as error:
-            raise ParameterError(f"{path}: {error}") from error
         return study
 
     @cached_property

@@ -3,7 +3,8 @@
 import inspect
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
@@ -47,14 +48,14 @@ _DATA_ENTRIES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class _Strict:
+class Strict:
     """Unknown entries are refused."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)
-class DataPlan(_Strict):
+class DataPlan(Strict):
     """The data: a public data set or the generated `"events"`, a prepared folder, or tables.
 
     Attributes
@@ -80,7 +81,7 @@ class DataPlan(_Strict):
 
 
 @dataclass(frozen=True)
-class SplitPlan(_Strict):
+class SplitPlan(Strict):
     """What is held out, and the seed of the draws.
 
     Attributes
@@ -114,14 +115,14 @@ class SplitPlan(_Strict):
 
 
 @dataclass(frozen=True)
-class SearchPlan(_Strict):
+class SearchPlan(Strict):
     """What the grid search maximises on the validation users."""
 
     metric: str = "ndcg@100"
 
 
 @dataclass(frozen=True)
-class ModelPlan(_Strict):
+class ModelPlan(Strict):
     """A model of the study: its class, fixed parameters, and the values to choose from.
 
     A parameter of an option object has a dotted name, such as `remainder.l2`. `parts` names the
@@ -136,7 +137,7 @@ class ModelPlan(_Strict):
 
 
 @dataclass(frozen=True)
-class SimulationPlan(_Strict):
+class SimulationPlan(Strict):
     """Simulated feedback: all combinations of the lists.
 
     `models` names the models that get it, all interactive ones where it is empty. Presses `among`
@@ -157,7 +158,7 @@ class SimulationPlan(_Strict):
 
 
 @dataclass(frozen=True)
-class DialPlan(_Strict):
+class DialPlan(Strict):
     """The settings of the dial: tags first, then neighbours.
 
     Every combination of `l2_weights` and `l2_encoder` is measured with tags alone, and with a
@@ -184,7 +185,7 @@ class DialPlan(_Strict):
 
 
 @dataclass(frozen=True)
-class QuickPlan(_Strict):
+class QuickPlan(Strict):
     """What a quick run makes smaller: numbers of users, cells of each grid, and draws."""
 
     validation: int | float | None = None
@@ -195,7 +196,7 @@ class QuickPlan(_Strict):
 
 
 @dataclass(frozen=True)
-class Study(_Strict):
+class Study(Strict):
     """The plan of an experiment; see experiments/README.md for the format.
 
     Attributes
@@ -225,17 +226,9 @@ class Study(_Strict):
     def read(cls, path: str | Path) -> "Study":
         """Read and check a TOML file."""
         path = Path(path)
-        try:
-            given, _ = read_toml(path)
-        except OSError as error:
-            raise ParameterError(f"The study {path} cannot be read: {error.strerror}.") from error
-        except ValueError as error:
-            raise ParameterError(f"{path} is not a TOML file: {error}.") from error
-        try:
+        with plan_file(path) as (given, _):
             study = validate(cls, _complete(given, path))
             _check_references(study)
-        except ParameterError as error:
-            raise ParameterError(f"{path}: {error}") from error
         return study
 
     @property
@@ -254,6 +247,21 @@ class Study(_Strict):
             simulate=tuple(replace(plan, draws=self.quick.draws) for plan in self.simulate),
             dial=self.dial.smaller(),
         )
+
+
+@contextmanager
+def plan_file(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """Give what a TOML file says, and its text; errors that are raised meanwhile name the file."""
+    try:
+        found = read_toml(path)
+    except OSError as error:
+        raise ParameterError(f"The study {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise ParameterError(f"{path} is not a TOML file: {error}.") from error
+    try:
+        yield found
+    except ParameterError as error:
+        raise ParameterError(f"{path}: {error}") from error
 
 
 def validate(kind: type[T], given: Any) -> T:

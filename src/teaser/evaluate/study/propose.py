@@ -192,17 +192,8 @@ def _models(dataset: Dataset) -> Iterator[str]:
     if tried:
         pressed = [name for name in tried if name != "TEASER + discovered"]
         kinds = ["declared", "discovered"] if dataset.n_tags else ["discovered"]
-        yield "[simulate]\n" + "\n".join(
-            f"{name} = {_value(values)}"
-            for name, values in (
-                ("tags", [1]),
-                ("strengths", [3, -3]),
-                ("among", kinds),
-                ("scales", ["robust"]),
-                ("models", pressed),
-                ("draws", 1),
-            )
-        )
+        simulate = {"tags": [1], "strengths": [3, -3], "among": kinds, "scales": ["robust"]}
+        yield _table("simulate", {**simulate, "models": pressed, "draws": 1})
 
 
 def _content(dataset: Dataset) -> dict[str, list[Any]]:
@@ -310,7 +301,3 @@ def _value(value: Any) -> str:
         value = int(value)
     # Strings of JSON are strings of TOML.
     return json.dumps(value, ensure_ascii=False)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.2g}")
