@@ -93,7 +93,7 @@ def test_lists_of_a_batch_follow_everybodys_own_presses(model: Teaser) -> None:
 def test_steering_reaches_every_answer(model: Teaser) -> None:
     paper = Steering(scale="paper")
     history = ["i1", "i5"]
-    raw = model.encode(model._rows([history]))
+    raw = model.encode(model.item_table_.rows([model.item_table_.strengths(history)]))
     values = model.tag_table_.apply_basis(raw)[0]
     wanted = 0.6 * values / np.abs(raw).max()
     assert_allclose(model.profile(history, steering=paper).values, wanted, rtol=1e-12)

@@ -104,7 +104,7 @@ def test_origins_sum_to_the_raw_score(model: Teaser) -> None:
     history = ["i2", "i5", "i7"]
     origins = model.origins("town=Ghent", history)
     assert list(origins) == history
-    rows = model._rows([history])
+    rows = model.item_table_.rows([model.item_table_.strengths(history)])
     column = model.tags_.index(Tag("town", "Ghent"))
     values = model.tag_table_.apply_basis(model.encode(rows))
     assert sum(origins.values()) == pytest.approx(values[0, column], rel=1e-9)

@@ -255,7 +255,11 @@ class TablePeople(People):
         kept = [name for name in ("user_id", "item_id", "strength") if name in schema]
         self.table = table.select(kept).with_columns(
             pl.col("item_id").cast(_item_type(schema["item_id"], ids.dtype)),
-            *([pl.col("strength").cast(_strength_type(self.is_nested))] if kept[2:] else []),
+            *(
+                [pl.col("strength").cast(pl.List(pl.Float64) if self.is_nested else pl.Float64)]
+                if kept[2:]
+                else []
+            ),
         )
 
     def batches(self, size: int) -> Iterator[Batch]:
@@ -378,10 +382,6 @@ def _item_type(given: Any, known: pl.DataType) -> pl.DataType:
     elif own in (pl.Categorical, pl.Enum):
         own = pl.String()
     return pl.List(own) if hasattr(given, "inner") else own
-
-
-def _strength_type(is_nested: bool) -> Any:
-    return pl.List(pl.Float64) if is_nested else pl.Float64
 
 
 def _check_lengths(chunk: pl.DataFrame) -> None:

@@ -361,7 +361,7 @@ def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
     values = np.array(scores, dtype=np.float64)
     values[exclude] = -np.inf
     k = min(k, len(values))
-    bound = _lower_bound(values, k) if k else -np.inf
+    bound = float(_lower_bounds(values[None], k)[0, 0]) if k else -np.inf
     # Where fewer than k items may be returned, the bound is -inf, which the others reach too.
     candidates = np.flatnonzero(values >= bound if bound > -np.inf else values > bound)
     order = np.lexsort((candidates, -tie[candidates], -values[candidates]))
@@ -418,17 +418,3 @@ def _lower_bounds(values: Array, k: int) -> Array:
         groups = values[:, : n_groups * _GROUP].reshape(len(values), _GROUP, n_groups).max(axis=1)
     last = groups.shape[1] - k
     return np.asarray(np.partition(groups, last, axis=1)[:, last : last + 1])
-
-
-def _lower_bound(values: Array, k: int) -> float:
-    """Return a number that the k largest values reach, and few others.
-
-    Each of the k largest block maxima is a value of its own, so that the k-th largest of them is
-    at most the k-th largest value. It takes one pass over the values.
-    """
-    blocks = 64 * k
-    if len(values) < 8 * blocks:
-        return float(np.partition(values, len(values) - k)[len(values) - k])
-    length = len(values) // blocks
-    highest = values[: length * blocks].reshape(blocks, length).max(axis=1)
-    return float(np.partition(highest, blocks - k)[blocks - k])

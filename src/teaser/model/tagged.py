@@ -533,10 +533,6 @@ class TaggedModel(Model, abstract=True):
                 shorts.append((h, n_all[long][says], cosines))
         return find_spread(shorts)
 
-    def _rows(self, histories: Sequence[History]) -> sp.csr_array:
-        items = self.item_table_
-        return items.rows([items.strengths(history) for history in histories])
-
     def _encode_users(self, rows: sp.csr_array, known: sp.csr_array | None) -> Array:
         """Return p of users by their histories and user features (users x learned tags)."""
         raw = self.encode(rows)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.matrix import pack, saved_parts
-from teaser.model._arrays import Matrix, blocks, sparse_like, to_host
+from teaser.model._arrays import Matrix, as_dense, blocks, host_csr, sparse_like, to_host
 from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.parameters import Options, check_share
 
@@ -98,7 +98,7 @@ def saliency(equation: EncoderEquation, encoder: Encoder) -> Array:
     K = _tag_squares(system)
     out = np.square(as_dense(encoder))
     h = to_host(system.g + system.penalty(equation.l1))
-    D = as_host(system.D)
+    D = host_csr(system.D)
     for rows in blocks(out):
         # (g_i + L_i) (K_jj - D_ij^2) + l2, the operator's diagonal; D_ij is mostly zero.
         level = np.outer(h[rows], K) + l2
@@ -148,7 +148,7 @@ class SupportEquation:
     def build(cls, equation: EncoderEquation, kept: sp.csr_array) -> "SupportEquation":
         """Prepare what every iteration needs; `kept` is a csr matrix with entries at the places."""
         system = equation.system
-        g, dtype, D = system.g, system.gram.dtype, as_host(system.D)
+        g, dtype, D = system.g, system.gram.dtype, host_csr(system.D)
         kept = sp.csr_array(kept, dtype=dtype)
         kept.sort_indices()
         rows = np.repeat(np.arange(kept.shape[0]), np.diff(kept.indptr))
@@ -235,11 +235,6 @@ class SupportEquation:
         return type(D)((x, self.columns, indptr), shape=self.kept.shape)
 
 
-def as_dense(encoder: Encoder) -> Array:
-    """Return an encoder as an array."""
-    return np.asarray(encoder.toarray() if sp.issparse(encoder) else encoder)
-
-
 def pack_encoder(encoder: Encoder) -> dict[str, Array]:
     """Return an encoder as named arrays to be saved."""
     return pack("encoder", encoder) if sp.issparse(encoder) else {"encoder": np.asarray(encoder)}
@@ -262,10 +257,5 @@ def unpack_mapped(name: str, arrays: Mapping[str, Array], n_columns: int) -> sp.
 
 def _tag_squares(system: System) -> Array:
     """Return the diagonal of D'D in double precision."""
-    D = as_host(system.D)
+    D = host_csr(system.D)
     return np.bincount(D.indices, np.square(D.data, dtype=np.float64), minlength=D.shape[1])
-
-
-def as_host(D: Matrix) -> sp.csr_array:
-    """Return a sparse matrix in main memory."""
-    return D if sp.issparse(D) else sp.csr_array(D.get())

@@ -30,8 +30,7 @@ from teaser.data.matrix import ItemId
 from teaser.data.metadata import UserFeatures
 from teaser.data.tags import Tag, resolve_tag, tag_frame, tags_from
 from teaser.errors import ParameterError
-from teaser.model._arrays import to_host
-from teaser.model.extensions.sparse import as_dense
+from teaser.model._arrays import as_dense, to_host
 from teaser.model.gram import weigh_users
 from teaser.model.solve import System
 from teaser.profile import POPULARITY
