@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
-from forgery import bomb, forge_file, parquet_bytes
+from forgery import bomb, forge_file
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -24,18 +23,16 @@ from polars.testing import assert_frame_equal
 from saved_folder import ARRAYS, TABLES, forge, part, save
 
 from teaser import artifact, files
-from teaser.artifact import check_parquet, read_parquet
+from teaser.artifact import read_parquet
 from teaser.errors import ArtifactError
 from teaser.files import (
     MOST_SETTINGS,
     FileRefusedError,
-    available_memory,
     memory_of_machine,
     open_unpacked,
     read_bytes,
     read_settings,
     read_unpacked,
-    say_bytes,
 )
 
 
@@ -124,17 +121,6 @@ def test_a_damaged_file_is_named_and_not_copied(
     assert not (tmp_path / "copy").exists()
 
 
-@settings(max_examples=40)
-@given(length=st.integers(0, 400))
-def test_a_truncated_manifest(tmp_path_factory: pytest.TempPathFactory, length: int) -> None:
-    folder = tmp_path_factory.mktemp("model")
-    save(folder)
-    path = folder / artifact.MANIFEST
-    path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(ArtifactError, match=r"manifest\.json could not be read"):
-        artifact.read(folder)
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -149,14 +135,6 @@ def test_a_foreign_manifest_is_refused(tmp_path: Path, content: bytes | None, sa
         (tmp_path / artifact.MANIFEST).write_bytes(content)
     with pytest.raises(ArtifactError, match=said):
         artifact.read(tmp_path)
-
-
-def test_what_is_no_folder_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="does not exist"):
-        artifact.read(tmp_path / "nothing")
-    (tmp_path / "model.bin").write_text("x")
-    with pytest.raises(ArtifactError, match="is a file, not a folder"):
-        artifact.read(tmp_path / "model.bin")
 
 
 def test_an_edited_manifest_or_another_format_is_refused(folder: Path) -> None:
@@ -193,13 +171,6 @@ def test_a_manifest_with_wrong_types_is_refused_by_all_readers(
     for reader in (artifact.read_manifest, artifact.read):
         with pytest.raises(ArtifactError, match=f"damaged.*{said}"):
             reader(folder)
-
-
-@pytest.mark.parametrize("key", ["files", "kind", "settings"])
-def test_a_manifest_that_lacks_a_part(folder: Path, key: str) -> None:
-    forge(folder, lambda manifest: manifest.pop(key))
-    with pytest.raises(ArtifactError, match=f"is damaged.*{key}"):
-        artifact.read(folder)
 
 
 @pytest.mark.parametrize("of", ["manifest", "arrays", "tags"])
@@ -469,13 +440,6 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
             read(tmp_path / "nothing")
 
 
-def test_a_regular_file_is_read_also_by_a_link(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"a\r\nb")
-    (tmp_path / "link").symlink_to(tmp_path / "file")
-    assert read_bytes(tmp_path / "link") == b"a\r\nb"
-    assert read_settings(tmp_path / "link") == "a\nb"
-
-
 def test_a_file_larger_than_allowed_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as handle:
         handle.truncate(MOST_SETTINGS + 1)
@@ -497,33 +461,3 @@ def test_gzipped_text_is_unpacked_unless_it_expands_without_end(
     (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(2**24)))
     with pytest.raises(FileRefusedError, match="expands to more than"):
         read_unpacked(tmp_path / "a.gz")
-
-
-def test_no_more_memory_is_left_than_there_is() -> None:
-    assert 0 < available_memory() <= memory_of_machine()
-
-
-@pytest.mark.parametrize(
-    ("size", "said"), [(0, "0 B"), (1500, "2 kB"), (2.5e6, "2 MB"), (1.25e9, "1.2 GB")]
-)
-def test_bytes_are_said_for_people(size: float, said: str) -> None:
-    assert say_bytes(size) == said
-
-
-def test_a_table_that_takes_more_memory_than_is_left_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frame = pl.DataFrame({"a": [1, 2], "b": [["x"], []], "c": [None, "y"]})
-    path = tmp_path / "a.parquet"
-    path.write_bytes(parquet_bytes(frame))
-    assert read_parquet(path).equals(frame)
-    monkeypatch.setattr(artifact, "available_memory", lambda: 79)
-    with pytest.raises(FileRefusedError, match="its 2 rows take 80 B of memory or more, and 79 B"):
-        read_parquet(path)
-
-
-def test_what_is_no_parquet_is_left_to_its_reader(tmp_path: Path) -> None:
-    (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
-    check_parquet(tmp_path / "a.parquet")
-    with pytest.raises(pl.exceptions.PolarsError):
-        read_parquet(tmp_path / "a.parquet")

@@ -116,7 +116,8 @@ def test_of_a_product_the_parts_cover_the_model_with_tags(dataset: Dataset) -> N
     product = Product(Teaser(l2_weights=5.0, l2_encoder=5.0), EASE(l2=5.0)).fit(dataset)
     found = product.compare("i3", "i4", ["i1", "i5"])
     assert isinstance(found, PartDifference)
-    first, second = (product.explain(item, ["i1", "i5"]) for item in ("i3", "i4"))
+    said: list[Any] = [product.explain(item, ["i1", "i5"]) for item in ("i3", "i4")]
+    first, second = said
     assert (found.cover, found.other_cover) == (first.cover, second.cover)
     explained = first.cover.explained - second.cover.explained
     assert sum(p.difference for p in found.parts) == pytest.approx(explained, abs=1e-9)

@@ -334,7 +334,7 @@ def test_the_requests_of_the_api_page_are_answered(client: Any) -> None:
         program, *words = shlex.split(text)
         assert program == "curl"
         if "tk_" in text:
-            key = client.app.state.services.store.create_key("website")
+            key = client.app.state.services.store.create_key(f"website {command.text}"[:100])
             words = [word.replace("tk_...", key) for word in words]
         answer = curl(client, words)
         assert answer.status_code < 300, f"{command}\n{answer.text}"

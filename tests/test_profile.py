@@ -70,10 +70,12 @@ def test_affinities_do_not_depend_on_the_size_of_raw_scores(
 STEPS = np.array([0.2])
 
 
-@given(finite, st.integers(-5, 4))
-def test_one_more_press_of_plus_never_lowers_an_affinity(affinity: float, steps: int) -> None:
+@given(finite, st.integers(-5, 4), st.sampled_from([0.45, 1.0]))
+def test_one_more_press_of_plus_never_lowers_an_affinity(
+    affinity: float, steps: int, power: float
+) -> None:
     values = np.array([affinity])
-    fewer, more = (press(values, {0: k}, STEPS)[0] for k in (steps, steps + 1))
+    fewer, more = (press(values, {0: k}, STEPS, power)[0] for k in (steps, steps + 1))
     assert more >= fewer
 
 
@@ -141,8 +143,13 @@ def test_a_profile_names_every_tag_and_sums_its_impacts_to_one(model: Teaser) ->
     assert found.presses == {Tag("town", "Ghent"): 2}
     plain = model.profile(["i1", "i4"])
     assert found.step == plain.step > 0
+    assert_array_equal(found.steps, plain.steps)
     ghent = Tag("town", "Ghent")
-    assert found.affinities[ghent] == pytest.approx(plain.affinities[ghent] + 2 * plain.step)
+    moved = 2**0.45 * plain.steps[plain.place_of(ghent)]
+    assert found.affinities[ghent] == pytest.approx(plain.affinities[ghent] + moved)
+    # Of a fixed step, as in the paper, every press moves as far.
+    fixed = [model.profile(["i1"], {ghent: n}, steering=Steering(step=0.1)) for n in (0, -3)]
+    assert fixed[1].affinities[ghent] == pytest.approx(fixed[0].affinities[ghent] - 0.3)
 
 
 def test_the_strongest_tags_come_first(model: Teaser) -> None:

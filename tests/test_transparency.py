@@ -98,7 +98,7 @@ WRONG: dict[str, Callable[[dict[str, Any]], Any]] = {
     "must be a text": lambda t: t.update(version=3),
     "isoformat": lambda t: t.update(date="yesterday"),
     "'sources' is missing": lambda t: t.pop("sources"),
-    "TypeError": lambda t: t["sources"].update(features=3),
+    "not iterable": lambda t: t["sources"].update(features=3),
 }
 
 

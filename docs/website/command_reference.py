@@ -16,32 +16,36 @@ HEADER = (
     "# Reference of the command line\n\n"
     "<!-- Made from the program by `make references`. "
     "Change the help texts in src/teaser/cli, not this page. -->\n\n"
-    "Every command with its arguments and options, as the program's own `--help` has them. "
-    "Options that several commands share stand once, [at the end](#shared-options). "
-    "An option without a default is off, or is not given. "
-    "An option with the word *repeat* can be given several times.\n"
+    "Every command, as its own `--help` has it. What several commands share stands once, at the "
+    "end: [arguments](#shared-arguments) and [options](#shared-options). An argument in brackets "
+    "can be left out. *Repeat* marks options that can be given several times.\n"
 )
 
 
 def command_page() -> str:
     """Return the page, as Markdown."""
     commands = list(walk(get_command(app), PROGRAM))
-    index = ["| command | does |", "|---|---|"]
-    index += [f"| [`{name}`](#{anchor(name)}) | {plain(c.help)} |" for name, c in commands]
-    shared = shared_options(commands)
+    index = ", ".join(f"[{name.split(' ', 1)[1]}](#{anchor(name)})" for name, _ in commands)
+    arguments = shared_lines(commands, options=False)
+    options = shared_lines(commands, options=True)
+    shared = {*arguments, *options}
     sections = ["\n".join(section(name, command, shared)).rstrip() for name, command in commands]
-    rows = [f"| {row} | {', '.join(f'`{n}`' for n in names)} |" for row, names in shared.items()]
-    head = ["## Shared options", "", "| option | meaning | default | of |", "|---|---|---|---|"]
-    return "\n".join([HEADER, *index, "", "\n\n".join(sections), "", *head, *rows]) + "\n"
+    ends = ["## Shared arguments", "", *arguments, "", "## Shared options"]
+    for names, lines in groupby(options, key=options.get):
+        ends += ["", f"Of {', '.join(f'`{name}`' for name in names or ())}:", "", *lines]
+    return "\n".join([HEADER, f"{index}.", "", "\n\n".join(sections), "", *ends]) + "\n"
 
 
-def shared_options(commands: list[tuple[str, Any]]) -> dict[str, list[str]]:
-    """Return the rows of options that several commands have alike, with these commands."""
+def shared_lines(commands: list[tuple[str, Any]], *, options: bool) -> dict[str, list[str]]:
+    """Return the lines of parameters that several commands have alike, with these commands."""
     found: dict[str, list[str]] = {}
     for name, command in commands:
-        for parameter in filter(is_option, command.params):
-            found.setdefault(row(flags(parameter), parameter), []).append(name.split(" ", 1)[1])
-    return {text: names for text, names in found.items() if len(names) > 1}
+        for parameter in command.params:
+            if is_option(parameter) == options:
+                found.setdefault(line(parameter), []).append(name.split(" ", 1)[1])
+    shared = {text: names for text, names in found.items() if len(names) > 1}
+    order = list(dict.fromkeys(map(tuple, shared.values())))
+    return dict(sorted(shared.items(), key=lambda item: order.index(tuple(item[1]))))
 
 
 def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -57,16 +61,15 @@ def section(name: str, command: Any, shared: Container[str] = ()) -> Iterator[st
     """Yield the lines on one command."""
     arguments = [p for p in command.params if not is_option(p) and not p.hidden]
     options = [p for p in command.params if is_option(p) and not p.hidden]
-    options = [p for p in options if row(flags(p), p) not in shared]
-    yield from (f"## {name}", "", plain(command.help), "", "```text")
-    yield " ".join([name, *map(usage, arguments), "[OPTIONS]"])
-    yield from ("```", "")
+    yield from (f"## {name}", "", plain(command.help), "")
     if arguments:
-        yield from table("argument", ((f"`{usage(p)}`", p) for p in arguments))
-    for panel, group in groupby(by_panel(options), key=panel_of):
+        yield from (f"`{' '.join([name, *map(usage, arguments)])}`", "")
+    yield from block(line(p) for p in arguments if line(p) not in shared)
+    own = [p for p in options if line(p) not in shared]
+    for panel, group in groupby(by_panel(own), key=panel_of):
         if panel:
             yield from (f"**{panel}**", "")
-        yield from table("option", ((flags(p), p) for p in group))
+        yield from block(map(line, group))
 
 
 def by_panel(options: list[Any]) -> list[Any]:
@@ -80,16 +83,17 @@ def panel_of(option: Any) -> str:
     return str(getattr(option, "rich_help_panel", None) or "")
 
 
-def table(what: str, rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
-    """Yield a table of arguments or options."""
-    yield from (f"| {what} | meaning | default |", "|---|---|---|")
-    yield from (f"| {row(name, parameter)} |" for name, parameter in rows)
-    yield ""
+def block(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines and an empty one; nothing where there are none."""
+    if found := list(lines):
+        yield from (*found, "")
 
 
-def row(name: str, parameter: Any) -> str:
-    """Return the cells of a parameter."""
-    return " | ".join((name, *meaning_and_default(parameter)))
+def line(parameter: Any) -> str:
+    """Return a parameter, its help and its default as an item of a list."""
+    text, default = meaning_and_default(parameter)
+    name = flags(parameter) if is_option(parameter) else f"`{usage(parameter)}`"
+    return f"- {name}: {text}{f' Default {default}.' if default else ''}"
 
 
 def meaning_and_default(parameter: Any) -> tuple[str, str]:
@@ -101,8 +105,8 @@ def meaning_and_default(parameter: Any) -> tuple[str, str]:
         text += " Repeat."
     if parameter.envvar:
         text += f" Setting: `{parameter.envvar}`."
-    if parameter.required:
-        return text, "*needed*"
+    if parameter.required and is_option(parameter):
+        text += " Needed."
     return text, f"`{default}`" if default else ""
 
 

@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
 
 from teaser import errors
@@ -32,7 +32,7 @@ FURTHER = (
     "teaser.data.split.Fold",
     "teaser.data.partitions.write_partitions",
     "teaser.data.partitions.Partitions",
-    "teaser.data.sources.imdb.read_imdb",
+    "teaser.data.sources.movielens.read_imdb",
     "teaser.profile.Profile",
     "teaser.recommend.Recommendation",
     "teaser.recommend.Recommendations",
@@ -237,7 +237,20 @@ def summary(path: str, value: Any) -> str:
     whole = value.text if isinstance(value, Described) else inspect.getdoc(value)
     text = " ".join((whole or "").partition("\n\n")[0].split())
     sentence = re.split(r"(?<=\.)\s+(?=[A-Z`])", text)[0].replace("``", "`")
-    return sentence.replace("|", "\\|").replace("*", "\\*").replace("<", "\\<")
+    return sentence.replace("*", "\\*").replace("<", "\\<")
+
+
+def is_record(path: str, value: Any) -> bool:
+    """Whether a name is a dataclass that functions return or pass on."""
+    if not inspect.isclass(value) or not is_dataclass(value) or path.count(".") == 1:
+        return False
+    first, *_ = fields(value)
+    return first.default is MISSING and first.default_factory is MISSING
+
+
+def shown(path: str, linked: bool) -> str:
+    """Return a name as the index has it."""
+    return f"{{py:obj}}`{path}`" if linked else f"`{path}`"
 
 
 def index_page(*, linked: bool = False) -> str:
@@ -254,21 +267,24 @@ def index_page(*, linked: bool = False) -> str:
         "",
         "<!-- Made from the docstrings by `make references`. -->",
         "",
-        "Every class and function that is meant for you, with the path from which to import it.",
+        "Every public class and function, with the path from which to import it. *Records* are the "
+        "dataclasses that functions take and return.",
         "Each name leads to its description."
         if linked
-        else "The documentation site (`make docs`) describes each with its parameters and methods; "
-        "in Python, `help(teaser.Teaser)` does.",
-        "The [tutorial](tutorial.md#in-python) shows how they work together.",
+        else "`help(teaser.Teaser)` and the documentation site (`make docs`) have parameters and "
+        "methods.",
     ]
     for page, names in names_by_page().items():
         title = f"[{page.title}](../reference/{page.name}.md)" if linked else page.title
         fit = "../reference/fit.md" if linked else "#fit-a-model"
         text = page.text.format(users="", fit=fit)
-        out += ["", f"## {title}", "", text, "", "| name | is |", "|---|---|"]
+        out += ["", f"## {title}", "", text, ""]
+        records = [path for path in names if is_record(path, values[path])]
         for path in names:
-            name = f"{{py:obj}}`{path}`" if linked else f"`{path}`"
-            out.append(f"| {name} | {summary(path, values[path])} |")
+            if path not in records:
+                out.append(f"- {shown(path, linked)}: {summary(path, values[path])}")
+        if records:
+            out.append(f"- Records: {', '.join(shown(path, linked) for path in records)}.")
     return "\n".join(out) + "\n"
 
 

@@ -41,7 +41,6 @@ from teaser.files import (
 FORMAT = "teaser"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
-_BLOCK = 2**18
 # How the names of temporary folders begin; 32 hexadecimal digits follow.
 _TEMPORARY = ".writing-"
 _OWN_FILE = re.compile(
@@ -244,12 +243,8 @@ def find_not_finite(arrays: Mapping[str, Array]) -> str | None:
 
 
 def is_finite(array: Array) -> bool:
-    """Whether all numbers of an array are finite; large ones are looked at in blocks."""
-    if array.dtype.kind != "f":
-        return True
-    flat = array.reshape(-1)
-    blocks = (flat[start : start + _BLOCK] for start in range(0, len(flat), _BLOCK))
-    return all(bool(np.isfinite(block).all()) for block in blocks)
+    """Whether all numbers of an array are finite."""
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 
 
 def map_arrays(path: Path) -> dict[str, Array]:
@@ -355,33 +350,23 @@ def _retry(folder: Path, use: Callable[[Path, dict[str, Any]], T]) -> T:
 
 
 def _read(folder: Path, manifest: Mapping[str, Any]) -> Content:
-    paths = _verify(folder, manifest)
+    paths = {name: _present(folder, entry) for name, entry in manifest["files"].items()}
+    for name, path in paths.items():
+        if _checksum(path) != manifest["files"][name]["sha256"]:
+            raise _changed(path)
     arrays = map_arrays(paths.pop("arrays"))
     tables = {name: read_parquet(path) for name, path in paths.items()}
     return Content(manifest["kind"], dict(manifest["settings"]), arrays, tables)
 
 
-def _verify(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the path of every file after checking its checksum."""
-    paths = {}
-    for name, entry in manifest["files"].items():
-        paths[name] = path = _present(folder, entry)
-        if _checksum(path) != entry["sha256"]:
-            raise _changed(path)
-    return paths
-
-
 def _copy(source: Path, target: Path, manifest: Mapping[str, Any]) -> None:
     with _replacing(target, manifest["kind"]) as room:
         for entry in manifest["files"].values():
-            _copy_checked(_present(source, entry), room, entry)
+            path = _present(source, entry)
+            shutil.copyfile(path, room / path.name)
+            if _checksum(room / path.name) != entry["sha256"]:
+                raise _changed(path)
         _settle(room, manifest)
-
-
-def _copy_checked(path: Path, room: Path, entry: Mapping[str, Any]) -> None:
-    shutil.copyfile(path, room / path.name)
-    if _checksum(room / path.name) != entry["sha256"]:
-        raise _changed(path)
 
 
 def _sweep(folder: Path) -> None:

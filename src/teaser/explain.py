@@ -6,21 +6,20 @@ remainder, or a boost. General appeal is told apart, and is never a reason.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from teaser.data.tags import Tag, feature_label, feature_words
-from teaser.errors import counted
 from teaser.frame import Framed, make_frame
 from teaser.notebook import draw_difference, draw_waterfall
 from teaser.profile import GENERAL, POPULARITY
-from teaser.steps import Step, StepKind, arrange
+from teaser.steps import Step, StepKind, arrange, write_steps
 
 N_REASONS = 5
 MIN_SHARE = 0.05
@@ -227,6 +226,28 @@ def main_reasons(
     return tuple(found)
 
 
+def told_reasons(reasons: Sequence[AnyReason]) -> list[AnyReason]:
+    """Return the reasons that tell a person something: what they can check, and none twice.
+
+    A group that is named by items is left out where others have named all of these, and a guess
+    where another reason speaks for the item.
+    """
+    named = {named_reason(reason)[0] for reason in reasons if isinstance(reason, ViewedReason)}
+    found: list[AnyReason] = []
+    for reason in reasons:
+        if isinstance(reason, Reason) and reason.like:
+            new = tuple(title for title in reason.like if title not in named)
+            # One title that is left is the group's least telling.
+            if not new or (len(new) == 1 < len(reason.like)):
+                continue
+            named.update(new)
+            found.append(replace(reason, like=new))
+        else:
+            found.append(reason)
+    known = [each for each in found if not isinstance(each, Reason) or not each.is_guess]
+    return known if any(map(_speaks_for, known)) else found
+
+
 def _speaks_for(reason: AnyReason) -> bool:
     """Whether a reason is the user's own, and for the item."""
     return reason.share > 0 and not isinstance(reason, BoostReason)
@@ -350,10 +371,6 @@ class Viewed:
         return ViewedReason(item_id, part, share, title, disliked)
 
 
-# The most reasons that an explanation shows as plain text.
-_SHOWN = 12
-
-
 @dataclass(frozen=True)
 class Explanation(Framed):
     """The score of one item for one user, with all contributions.
@@ -454,13 +471,7 @@ class Explanation(Framed):
         """Write what adds to the score as lines, for IPython in a terminal."""
         name = str(self.item_id) if self.title is None else self.title
         lines = [f"Why {name}: score {self.score:.3f}, {self.match:.0%} match"]
-        lines += [f"{self.general:+9.3f}  general appeal"] if self.general else []
-        adding = [reason for reason in self.reasons if reason.contribution != 0]
-        lines += [f"{r.contribution:+9.3f}  {named_reason(r)[0]}" for r in adding[:_SHOWN]]
-        left = adding[_SHOWN:]
-        if left:
-            rest = sum(reason.contribution for reason in left)
-            lines.append(f"{rest:+9.3f}  {counted(len(left), 'further reason')}")
+        lines += write_steps(self.steps())
         printer.text("\n".join([*lines, *([self.note] if self.note else [])]))
 
     def steps(self, *, zeros: bool = False) -> list[Step]:
@@ -507,14 +518,6 @@ _COLUMNS = {
     "contribution": pl.Float64,
     "share": pl.Float64,
 }
-
-
-class MainReasons(NamedTuple):
-    """The reasons on a card, what all other tags and viewed items add, and its signed share."""
-
-    reasons: tuple[AnyReason, ...]
-    other: float
-    other_share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -568,17 +571,20 @@ class Contributions:
         """The signed share of general appeal."""
         return self.general / self.total if self.total > 0 else 0.0
 
-    def main(self, leanings: Mapping[Tag, float], *, negative: bool) -> MainReasons:
-        """Return the main reasons that agree with leanings, and what all others add."""
+    def main(self, leanings: Mapping[Tag, float], *, negative: bool) -> tuple[AnyReason, ...]:
+        """Return the main reasons that agree with leanings."""
         chosen = main_reasons(
             self.reasons(min_share=MIN_SHARE), negative=negative, leanings=leanings
         )
         if not any(map(_speaks_for, chosen)):
             chosen = main_reasons(self.reasons(), negative=negative, leanings=leanings)
+        return chosen
+
+    @property
+    def personal(self) -> float:
+        """What all tags, viewed items and boosts add: the score without general appeal."""
         viewed = 0.0 if self.viewed is None else float(self.viewed.parts.sum())
-        every = float(self.parts.sum()) + viewed + self.boost
-        other = every - sum(reason.contribution for reason in chosen)
-        return MainReasons(chosen, other, other / self.total if self.total > 0 else 0.0)
+        return float(self.parts.sum()) + viewed + self.boost
 
     def by_tag(self) -> dict[Tag, float]:
         """Return what each tag of the item adds."""
@@ -869,13 +875,7 @@ class Difference(Framed):
         """Write what decides as lines, for IPython in a terminal."""
         (name, other), (score, other_score) = self.names(), self.explained
         lines = [f"{name} ({score:.3f}) against {other} ({other_score:.3f})"]
-        labelled = zip(self.parts, self.labels(), strict=True)
-        moved = [(part.difference, label) for part, label in labelled if part.difference]
-        lines += [f"{difference:+9.3f}  {label}" for difference, label in moved[:_SHOWN]]
-        left = moved[_SHOWN:]
-        if left:
-            rest = sum(difference for difference, _ in left)
-            lines.append(f"{rest:+9.3f}  {counted(len(left), 'further part')}")
+        lines += write_steps(self.steps())
         lines.append(f"{score - other_score:+9.3f}  in all")
         printer.text("\n".join([*lines, *([self.note] if self.note else [])]))
 

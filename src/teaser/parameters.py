@@ -8,7 +8,7 @@ A parameter of an options object or of a model inside a model has a name with tw
 import copy
 import inspect
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Self, get_args, get_type_hints
 
@@ -57,11 +57,7 @@ class Parametrised:
         out: dict[str, Any] = {}
         for name, value in given.items():
             head, _, entry = name.partition(".")
-            if head not in known:
-                raise ParameterError(
-                    f"{cls.__name__} has no parameter {head!r}. "
-                    f"Known: {', '.join(known) or 'none'}.{closest(head, known)}"
-                )
+            _check_known(f"{cls.__name__} has no parameter", head, known)
             if head in options and (entry or isinstance(value, Mapping)):
                 table = out.setdefault(head, {})
                 if not isinstance(table, dict):
@@ -110,12 +106,12 @@ class Parametrised:
         found = self.parameters()
         plain = {name: value for name, value in given.items() if DEEPER not in name}
         for name, value in plain.items():
-            self._check_name(name, found)
+            _check_known(f"{type(self).__name__} has no parameter", name, found)
             found[name] = value
         inner: dict[str, dict[str, Any]] = {}
         for name in given.keys() - plain.keys():
             head, _, rest = name.partition(DEEPER)
-            self._check_name(head, found)
+            _check_known(f"{type(self).__name__} has no parameter", head, found)
             inner.setdefault(head, {})[rest] = given[name]
         replaced = {head: _with(head, found[head], changes) for head, changes in inner.items()}
         for head, changes in inner.items():
@@ -163,13 +159,6 @@ class Parametrised:
             )
         vars(self).update({name: value for name, value in state.items() if name != _VERSION})
 
-    def _check_name(self, name: str, known: Mapping[str, Any]) -> None:
-        if name not in known:
-            raise ParameterError(
-                f"{type(self).__name__} has no parameter {name!r}. "
-                f"Known: {', '.join(known) or 'none'}.{closest(name, known)}"
-            )
-
 
 def options_of(kind: type[Any]) -> dict[str, type[Options]]:
     """Return the class of each parameter that takes an options object, by the annotations."""
@@ -195,13 +184,19 @@ def build_options(name: str, kind: type[Any], table: Mapping[str, Any]) -> Any:
     known = [field.name for field in fields(kind)]
     given: dict[str, Any] = {}
     for entry, value in table.items():
-        if entry not in known:
-            raise ParameterError(
-                f"{name} has no option {entry!r}. Known: {', '.join(known)}.{closest(entry, known)}"
-            )
+        _check_known(f"{name} has no option", entry, known)
         is_none = is_number(value) and value == 0 and type(None) in get_args(hints[entry])
         given[entry] = None if is_none else tuple(value) if isinstance(value, list) else value
     return kind(**given)
+
+
+def _check_known(said: str, name: str, known: Iterable[str]) -> None:
+    """Raise `ParameterError` for a name that is none of those known."""
+    names = list(known)
+    if name not in names:
+        raise ParameterError(
+            f"{said} {name!r}. Known: {', '.join(names) or 'none'}.{closest(name, names)}"
+        )
 
 
 def is_number(value: Any) -> bool:
@@ -236,10 +231,10 @@ def check_share(name: str, value: Any) -> None:
         raise ParameterError(f"{name} must be a number above 0 and at most 1, found {value!r}.")
 
 
-def check_count(name: str, value: Any) -> int:
-    """Return a whole number of at least 1, or raise `ParameterError`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
+def check_count(name: str, value: Any, *, least: int = 1) -> int:
+    """Return a whole number of at least `least`, or raise `ParameterError`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ParameterError(f"{name} must be a whole number of at least {least}, found {value!r}.")
     return int(value)
 
 
@@ -297,10 +292,7 @@ def _with(name: str, value: Any, changes: Mapping[str, Any]) -> Any:
         )
     known = _options(value)
     for entry in changes:
-        if entry not in known:
-            raise ParameterError(
-                f"{name} has no option {entry!r}. Known: {', '.join(known)}.{closest(entry, known)}"
-            )
+        _check_known(f"{name} has no option", entry, known)
     return replace(value, **changes)
 
 

@@ -30,6 +30,9 @@ NOT_STATED = "not stated"
 MAX_PRESSES = 5
 # The paper's step, also where all scores of a person are equal.
 PAPER_STEP = 0.2
+# n presses move an affinity by n^power steps: each further one by less. A fixed step is the same
+# for all of them.
+OWN_POWER, FIXED_POWER = 0.45, 1.0
 # A discovered group is told by so many items of the person's own history.
 N_LIKE = 3
 # The most features that a profile shows as plain text.
@@ -55,9 +58,9 @@ class Steering:
         popularity, general appeal and those named "not stated"; `"paper"` by the largest
         absolute score as it was learned.
     step
-        How far one press moves an affinity. None: as far as the person's own scores ask for, so
-        that five presses lift an ordinary item with the tag into the first 20; 0.2 on the paper's
-        scale.
+        How far each press moves an affinity. None: as far as the person's own scores ask for, so
+        that a few presses bring items with the tag into the first 20, the first one furthest; 0.2
+        on the paper's scale.
     certainty
         The certainty of a profile, from the length of its history. None: how well profiles of this
         length agree with whole ones, which the model measured at its fit; on the paper's scale,
@@ -97,6 +100,11 @@ class Steering:
     def fixed_step(self) -> float | None:
         """The step of everybody; None where it follows from each person's scores."""
         return PAPER_STEP if self.step is None and self.scale == "paper" else self.step
+
+    @property
+    def press_power(self) -> float:
+        """How moves grow with presses: n presses move an affinity by n^power steps."""
+        return OWN_POWER if self.fixed_step is None else FIXED_POWER
 
     def certainty_of(self, length: int, spread: float | None) -> float:
         """Return the certainty of a profile; for the spread see `teaser.leaning.find_spread`."""
@@ -194,10 +202,12 @@ class Profile(Framed):
     presses
         Net presses per tag.
     step
-        How far one press moves the score of an item with the tag.
-    weights
-        The usual weight of each tag in its items, 1 unless weights were learned or discovered.
-        One press moves an affinity by `step` over this weight. None: 1 for all.
+        How far one press moves the affinity with general appeal. Five lift an ordinary item into
+        the first 20.
+    press_steps
+        How far one press moves the affinity with each tag. None: `step` for all.
+    press_power
+        n presses move an affinity by n^power steps.
     tags_weight, viewed_weight
         The factors of the tags' part of a score and of the remainder's part: 1 and 0 in a model
         without a remainder.
@@ -228,7 +238,8 @@ class Profile(Framed):
     history: tuple[int | str, ...]
     presses: Mapping[Tag, int]
     step: float = PAPER_STEP
-    weights: Array | None = field(default=None, repr=False)
+    press_steps: Array | None = field(default=None, repr=False)
+    press_power: float = FIXED_POWER
     tags_weight: float = 1.0
     viewed_weight: float = 0.0
     about: tuple[Tag, ...] = ()
@@ -311,7 +322,9 @@ class Profile(Framed):
     @cached_property
     def steps(self) -> Array:
         """How far one press moves the affinity with each tag, in the order of `tags`."""
-        return self.step / (np.ones(len(self.tags)) if self.weights is None else self.weights)
+        if self.press_steps is None:
+            return np.full(len(self.tags), self.step)
+        return self.press_steps
 
     def place_of(self, tag: Tag) -> int:
         """Return the position of a tag."""
@@ -514,11 +527,16 @@ def scaled(
     return out, np.where(has_scale, certain / divisor, certain)
 
 
-def press(values: Array, presses: Mapping[int, int], steps: Array) -> Array:
-    """Return affinities moved by presses: a' = a + step n, given the step of each tag."""
+def press_moves(n: Any, power: float) -> Array:
+    """Return by how many steps n presses move an affinity: sign(n) |n|^power."""
+    return np.asarray(np.sign(n) * np.abs(n) ** power, dtype=np.float64)
+
+
+def press(values: Array, presses: Mapping[int, int], steps: Array, power: float) -> Array:
+    """Return affinities moved by presses: a' = a + step sign(n) |n|^power (see `Steering`)."""
     out = values.copy()
     for position, n in presses.items():
-        out[position] += steps[position] * n
+        out[position] += steps[position] * press_moves(n, power)
     return out
 
 

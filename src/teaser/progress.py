@@ -4,13 +4,14 @@ In a notebook it is one output that is written again by IPython's display; no wi
 In a terminal it is rich's bar on stderr. Elsewhere, lines are written to stderr.
 """
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 from teaser.console import visible_line
 
@@ -19,14 +20,9 @@ Update = Callable[[str, float], None]
 
 # Seconds between two drawings of the bar in a notebook: each is a message to the browser.
 PAUSE = 0.1
-# Without a terminal a line is written for so much of the work.
+# Without a terminal a line is written for so much of the work, and after so many seconds.
 STRIDE = 0.1
-
-
-class _Handle(Protocol):
-    """The part of IPython's display handle that is used here."""
-
-    def update(self, shown: Any, *, raw: bool) -> None: ...
+LOG_PAUSE = 10.0
 
 
 @contextmanager
@@ -42,7 +38,8 @@ def progress_bar(first: str, *, show: bool = True, console: Any = None) -> Itera
     show
         False shows nothing; the function can be called all the same.
     console
-        A console of rich for a terminal's bar; stderr when not given.
+        A console of rich for a terminal's bar; stderr when not given. A command, which has one,
+        writes nothing to a log unless it takes more than ten seconds.
     """
     if not show:
         yield _ignore
@@ -51,7 +48,7 @@ def progress_bar(first: str, *, show: bool = True, console: Any = None) -> Itera
     elif (console.is_terminal if console is not None else sys.stderr.isatty()) and _has_rich():
         yield from _in_terminal(first, console)
     else:
-        yield from _in_log()
+        yield from _in_log(first, STRIDE if console is None else math.inf)
 
 
 def _has_rich() -> bool:
@@ -82,7 +79,7 @@ def draw_bar(doing: str, done: float) -> dict[str, str]:
 
 def _in_notebook(first: str) -> Iterator[Update]:
     # The kernel has imported it.
-    display: Callable[..., _Handle] = sys.modules["IPython.display"].display
+    display: Callable[..., Any] = sys.modules["IPython.display"].display
     began = drawn = time.monotonic()
     doing, ended = first, "stopped"
     handle = display(draw_bar(first, 0.0), raw=True, display_id=True)
@@ -124,14 +121,18 @@ def _in_terminal(first: str, console: Any) -> Iterator[Update]:
         yield update
 
 
-def _in_log() -> Iterator[Update]:
-    written = 0.0
+def _in_log(first: str, stride: float) -> Iterator[Update]:
+    """Write a line for each stride of the work, or after every ten seconds."""
+    began = drawn = time.monotonic()
+    next_share = 0.0 if stride < math.inf else math.inf
 
-    def update(doing: str, done: float) -> None:
-        nonlocal written
-        if done >= written:
-            sys.stderr.write(f"{100 * done:3.0f} % {visible_line(doing)}\n")
-            written = done + STRIDE
+    def update(what: str, done: float) -> None:
+        nonlocal drawn, next_share
+        now = time.monotonic()
+        if done >= next_share or now - drawn >= LOG_PAUSE:
+            drawn, next_share = now, done + stride
+            said = f"{visible_line(what)} ({now - began:.0f} s)"
+            sys.stderr.write(f"{100 * done:3.0f} % {said}\n")
 
     yield update
 

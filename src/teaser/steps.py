@@ -97,6 +97,14 @@ def fold_small(steps: Sequence[Step], *, least: int = 2) -> list[Step]:
     return [*large, _join(small, "other", f"{len(small):,} more", "under 1 % each")]
 
 
+def write_steps(steps: Sequence[Step]) -> list[str]:
+    """Return steps as lines of plain text, small ones in one line."""
+    return [
+        f"{step.adds:+9.3f}  {step.label}{f' ({step.group})' if step.group else ''}"
+        for step in fold_small(steps)
+    ]
+
+
 def _few_viewed(steps: list[Step]) -> list[Step]:
     viewed = [step for step in steps if step.kind in ("viewed", "disliked")]
     rest = viewed[MAX_VIEWED:]

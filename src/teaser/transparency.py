@@ -7,9 +7,9 @@ saved with it.
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import date as day
-from typing import Any, Self
+from typing import Any, Self, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -98,20 +98,6 @@ class DataSources:
             uses_user_features=uses_user_features,
             shown_columns=dict(rules.roles),
             unused_columns=tuple(column for column in columns if column not in used),
-        )
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return what `dataclasses.asdict` made plain values of; raise `ValueError` otherwise."""
-        numbers = ("n_users", "n_items", "n_interactions", "n_disliked", "n_discovered")
-        return cls(
-            **{name: _whole(plain[name]) for name in numbers},
-            strengths=_flag(plain["strengths"]),
-            features=_read_sources(plain["features"]),
-            user_features=_read_sources(plain["user_features"]),
-            uses_user_features=_flag(plain["uses_user_features"]),
-            shown_columns={_text(a): _text(b) for a, b in dict(plain["shown_columns"]).items()},
-            unused_columns=tuple(map(_text, plain["unused_columns"])),
         )
 
 
@@ -240,25 +226,11 @@ class Transparency(Framed):
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Return what `as_dict` gave; raise `ValueError` for other values."""
-        raw = plain["impacts"]
-        names = ("general", "popularity", "discovered", "viewed", "press_change")
-        impacts = Impacts(
-            n_people=_whole(raw["n_people"]),
-            k=_whole(raw["k"]),
-            features=_numbers(raw["features"]),
-            step=_number(raw["step"]),
-            press_changes=_numbers(raw["press_changes"]),
-            **{name: _number(raw[name]) for name in names},
-        )
-        total = sum((*impacts.features.values(), *(getattr(impacts, p) for p in OTHER_PARTS)))
+        found: Self = _read(cls, plain)
+        total = sum(share for _, _, share in found.shares())
         if not math.isclose(total, 1.0, abs_tol=1e-6):
             raise ValueError(f"its shares sum to {total:.6g}, not to 1")
-        return cls(
-            impacts,
-            DataSources.from_dict(plain["sources"]),
-            _text(plain["version"]),
-            day.fromisoformat(_text(plain["date"])),
-        )
+        return found
 
 
 _COLUMNS = {
@@ -295,38 +267,25 @@ def _sources(rules: Rules, counts: Mapping[str, int]) -> tuple[FeatureSource, ..
     )
 
 
-def _read_sources(plain: Iterable[Mapping[str, Any]]) -> tuple[FeatureSource, ...]:
-    return tuple(
-        FeatureSource(
-            _text(each["feature"]), tuple(map(_text, each["columns"])), _whole(each["n_tags"])
-        )
-        for each in plain
-    )
+_EXPECTED = {str: "a text", bool: "true or false", int: "a whole number of 0 or more"}
 
 
-def _numbers(plain: Mapping[str, Any]) -> dict[str, float]:
-    return {_text(name): _number(value) for name, value in dict(plain).items()}
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ValueError(f"a share or a number of changes must be 0 or more, found {value!r:.100}")
-    return float(value)
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"a count must be a whole number of 0 or more, found {value!r:.100}")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"must be true or false, found {value!r:.100}")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"a name must be a text, found {value!r:.100}")
-    return value
+def _read(kind: Any, plain: Any) -> Any:
+    """Return plain values as a dataclass of this module, or one of its fields."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return cast(Any, kind)(**{name: _read(hints[name], plain[name]) for name in hints})
+    if get_origin(kind) is tuple:
+        return tuple(_read(get_args(kind)[0], each) for each in plain)
+    if get_origin(kind) is Mapping:
+        of_names, of_values = get_args(kind)
+        pairs = dict(plain).items()
+        return {_read(of_names, name): _read(of_values, value) for name, value in pairs}
+    if kind is day:
+        return day.fromisoformat(_read(str, plain))
+    is_number = isinstance(plain, int | float if kind is float else int)
+    fits = is_number and not isinstance(plain, bool) and 0 <= plain < math.inf
+    if not (fits if kind in (int, float) else isinstance(plain, kind)):
+        expected = _EXPECTED.get(kind, "a number of 0 or more")
+        raise ValueError(f"must be {expected}, found {plain!r:.100}")
+    return kind(plain)

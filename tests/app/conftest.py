@@ -5,7 +5,7 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import date
 from itertools import count
@@ -19,7 +19,7 @@ from conftest import ROOT, RULES
 from served import Running
 from sqlalchemy import Connection, create_engine, text
 
-from teaser import Category, Dataset, Teaser
+from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.catalogue import Catalogue
 from teaser.app.http import Services
 from teaser.app.models import ModelHolder, folder_stamp
@@ -76,13 +76,32 @@ def error_of(answer: Any, status: int) -> Any:
     return answer.json()["error"]
 
 
+def check_same(found: Any, wanted: Any) -> None:
+    """Hold an answer against an object of the library: all that both have is the same."""
+    if isinstance(wanted, Mapping) and isinstance(found, list):
+        wanted = [{"tag": tag, "steps": steps} for tag, steps in wanted.items()]
+    if isinstance(found, dict) and isinstance(wanted, Mapping):
+        named = {str(name): value for name, value in wanted.items()}
+        for name in named:
+            check_same(found[name], named[name])
+    elif isinstance(found, dict):
+        check_same(found, {name: getattr(wanted, name) for name in found if hasattr(wanted, name)})
+    elif isinstance(found, list):
+        for one, other in zip(found, wanted, strict=True):
+            check_same(one, other)
+    elif isinstance(found, float):
+        assert found == pytest.approx(wanted, abs=1e-12)
+    else:
+        assert found == (str(wanted) if isinstance(wanted, Tag) else wanted)
+
+
 def state_of(client: TestClient) -> State:
     """Return the state of the visitor whose cookie a client has."""
     store = services_of(client).store
     return store.state(store.find_person(str(client.cookies["teaser"])) or "")
 
 
-def do(client: TestClient, **fields: str) -> str:
+def do(client: TestClient, **fields: str | list[str]) -> str:
     """Send a form of the site, and return the page that answers."""
     answer = client.post("/act", data=fields)
     assert answer.status_code == 200, answer.text

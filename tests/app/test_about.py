@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from app.conftest import TestClient
+from app.conftest import TestClient, check_same
 
 from teaser import Teaser
 from teaser.steer import varied
@@ -51,7 +51,7 @@ class TestApi:
         asked = {"history": ["i0"], "about": YOUNG}
         found = client.post(f"{API}/recommend", json={**asked, "variety": 0.4}).json()
         expected = varied(people_model, ["i0"], variety=0.4, about=YOUNG)
-        assert [r["item_id"] for r in found["recommendations"]] == [r.item_id for r in expected]
+        check_same(found["recommendations"], expected)
         profile = client.post(f"{API}/profile", json=asked).json()
         assert profile["about"] == YOUNG
         assert profile["certainty"] == people_model.profile(["i0"], about=YOUNG).certainty
@@ -61,7 +61,7 @@ class TestApi:
         parts = [o["part"] for o in (*origins["origins"], *origins["about"])]
         assert sum(parts) == pytest.approx(origins["raw"])
         why = client.post(f"{API}/explain", json={**asked, "item_id": "i5"}).json()
-        assert why["score"] == pytest.approx(people_model.explain("i5", ["i0"], about=YOUNG).score)
+        check_same(why, people_model.explain("i5", ["i0"], about=YOUNG))
 
     def test_what_is_told_is_kept_and_equals_the_stateless(self, client: TestClient) -> None:
         person = f"{API}/people/{client.post(f'{API}/people').json()['person_id']}"

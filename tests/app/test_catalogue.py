@@ -1,80 +1,20 @@
 """Catalogue: pictures, filters, the owner's words."""
 
-import base64
-import copy
 import logging
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teaser import Category, Dataset, Rules, Tag, Teaser
+from teaser import Tag, Teaser
 from teaser.app.catalogue import Catalogue, days_of, filter_mask
-from teaser.app.i18n.texts import texts_in
-from teaser.app.search import check_words, find_names, read_words
+from teaser.app.search import check_words, read_words
 from teaser.app.settings import Settings
 from teaser.app.state import ListFilter
 from teaser.data import demo
 from teaser.errors import ParameterError
-
-SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
-PIXEL = base64.b64encode(b"bytes of a picture").decode()
-
-
-@pytest.fixture(scope="module")
-def shop() -> Catalogue:
-    interactions = pl.DataFrame({"user_id": [1, 1, 2, 2, 3], "item_id": ["a", "b", "a", "c", "a"]})
-    items = pl.DataFrame(
-        {
-            "item_id": ["a", "b", "c", "d"],
-            "title": ["Jazz by the Lys", "Night run", None, "Jazz at noon"],
-            "picture": [
-                SVG,
-                f"data:image/png;base64,{PIXEL}",
-                "https://example.org/c.png",
-                "javascript:x",
-            ],
-            "link": ["https://example.org/a", "javascript:alert(1)", None, None],
-            "date": ["2026-03-01", "2026-04-01", None, "2026-05-01"],
-            "type": ["Concert", "Run", "Run", "Concert"],
-            "town": ["Ghent", "Ghent", "Mons", "Mons"],
-        }
-    )
-    roles = {role: role for role in ("title", "picture", "link", "date")}
-    rules = Rules((Category("type"), Category("town")), roles)
-    return Catalogue(Teaser().fit(Dataset.from_tables(interactions, items, rules=rules)))
-
-
-@pytest.mark.parametrize(
-    ("cell", "found"),
-    [
-        ("http://example.org/a.jpg", None),
-        ("covers/a.jpg", None),
-        ("/covers/a.jpg", None),
-        ("ftp://example.org/a.jpg", None),
-        ("data:image/tiff;base64,AAAA", None),
-        ("data:text/html;base64,AAAA", None),
-        ("data:image/png;base64,***", None),
-        (" HTTPS://example.org/a.jpg ", "HTTPS://example.org/a.jpg"),
-        ("//example.org/a.jpg", "https://example.org/a.jpg"),
-    ],
-)
-def test_no_picture_is_promised_that_a_page_cannot_show(
-    shop: Catalogue, cell: str, found: str | None
-) -> None:
-    table = shop.model.table_.with_columns(picture=pl.lit(cell), link=pl.lit(cell))
-    model = copy.copy(shop.model)
-    model._item_table = replace(model.item_table_, metadata=table)
-    catalogue = Catalogue(model)
-    assert catalogue.picture("a") == found
-    card = catalogue.card("a")
-    assert card.has_picture == (found is not None)
-    assert (card.link is None) == (not cell.strip().lower().startswith("http"))
-
 
 TODAY = date(2026, 11, 16)
 
@@ -132,36 +72,6 @@ def test_the_items_that_pass_are_those_that_a_slow_look_finds(
         return
     assert found is not None
     assert found.tolist() == slow(dated, filters)
-    assert not found.flags.writeable
-
-
-TITLES = ["Été à Liège", "A summer in Liège", "The liegeman", "Liege waffles", None, "Jazz"]
-
-
-@pytest.fixture(scope="module")
-def named() -> Catalogue:
-    """Six items, the first the most popular; the fifth has no title."""
-    ids = ["a", "b", "c", "d", "xliege", "f"]
-    items = pl.DataFrame(
-        {
-            "item_id": ids,
-            "title": TITLES,
-            "town": ["Liège", "Liège", "Namur", "Huy", "Huy", "Ghent"],
-            "type": ["Exhibition", "Exhibition", "Exhibition", "Concert", "Concert", "Concert"],
-        }
-    )
-    pairs = [(f"u{u}", item) for u in range(8) for item in ids[: 6 - u % 6]]
-    people = pl.DataFrame(pairs, schema=["user_id", "item_id"], orient="row")
-    rules = (Category("town"), Category("type"))
-    return Catalogue(Teaser().fit(Dataset.from_tables(people, items, rules=rules)))
-
-
-def found(named: Catalogue, words: str, language: str = "en", limit: int = 9) -> list[str]:
-    return [str(i) for i in find_names(named, words, texts_in(language)).items(0, limit)]
-
-
-def tags(named: Catalogue, words: str, language: str = "en") -> list[Tag]:
-    return find_names(named, words, texts_in(language)).tags(0, 9)
 
 
 @pytest.fixture

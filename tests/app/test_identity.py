@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
 from app.conftest import (
     API,
     OWN,
@@ -20,7 +19,7 @@ from app.conftest import (
 )
 from sqlalchemy import text
 
-from teaser.app.http import LANGUAGE, THEME, TOKEN, local_path
+from teaser.app.http import TOKEN
 
 VIEW = {"view": "i1", "language": "nl", "theme": "dark"}
 
@@ -31,21 +30,6 @@ def people(client: TestClient) -> int:
 
 
 class TestCookie:
-    def test_is_random_and_out_of_reach_of_scripts(self, serve: Callable[..., TestClient]) -> None:
-        tokens = set()
-        for secure in (False, True):
-            client = serve(secure_cookies=secure)
-            own = {"origin": f"http{'s' * secure}://testserver"}
-            response = client.post("/act", data=VIEW, headers=own, follow_redirects=False)
-            cookie = response.headers["set-cookie"]
-            assert "HttpOnly" in cookie
-            assert "SameSite=lax" in cookie
-            assert ("Secure" in cookie) == secure
-            tokens.add(cookie.split(";")[0].split("=")[1])
-            assert cookie.split(";")[0].split("=")[1] not in response.headers["location"]
-        assert len(tokens) == 2
-        assert all(len(token) >= 43 for token in tokens)
-
     def test_a_forged_one_makes_somebody_new(self, client: TestClient) -> None:
         client.post("/act", data=VIEW, headers=OWN)
         genuine = client.cookies[TOKEN]
@@ -60,34 +44,9 @@ class TestCookie:
             assert TOKEN in response.headers["set-cookie"]
             assert history(client.get("/profile").text) == ["i2"]
 
-    def test_one_of_somebody_deleted_makes_somebody_new(self, client: TestClient) -> None:
-        client.post("/act", data=VIEW, headers=OWN)
-        old = client.cookies[TOKEN]
-        client.post("/delete", headers=OWN)
-        headers = {**OWN, "cookie": f"{TOKEN}={old}"}
-        assert client.get("/", headers=headers).status_code == 200
-        response = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
-        assert TOKEN in response.headers["set-cookie"]
-
 
 class TestIssued:
     """A token counts if this server gave it out: nobody can choose it for another."""
-
-    def test_one_of_somebody_elses_making_is_ignored_and_replaced(self, client: TestClient) -> None:
-        planted = f"{'A' * 43}.{'B' * 43}"
-        headers = {"cookie": f"{TOKEN}={planted}"}
-        page = client.get("/", headers=headers)
-        assert page.headers["set-cookie"].startswith(f"{TOKEN}=")
-        assert planted not in page.headers["set-cookie"]
-        client.cookies.clear()
-        answer = client.post("/act", data=VIEW, headers={**OWN, **headers}, follow_redirects=False)
-        given = answer.headers["set-cookie"].split(";")[0].removeprefix(f"{TOKEN}=")
-        assert given != planted
-        store = services_of(client).store
-        assert store.find_person(planted) is None
-        assert store.find_person(given) is not None
-        client.cookies.clear()
-        assert history(client.get("/profile", headers=headers).text) == []
 
     def test_the_first_cookie_is_what_a_person_is_known_by(self, client: TestClient) -> None:
         client.get("/")
@@ -169,11 +128,6 @@ class TestScheme:
         own = {"origin": "https://testserver"}
         answer = secure.post("/act", data=VIEW, headers=own, follow_redirects=False)
         assert answer.status_code == 303
-
-    def test_nobody_is_believed_on_their_word(self, client: TestClient) -> None:
-        headers = {"origin": "https://testserver", "x-forwarded-proto": "https"}
-        answer = client.post("/act", data=VIEW, headers=headers, follow_redirects=False)
-        assert answer.status_code == 403
 
 
 class TestOrigin:
@@ -266,13 +220,6 @@ class TestApi:
         assert client.post(f"{API}/people", headers=headers).status_code == 201
 
 
-def test_only_paths_of_this_site_are_gone_back_to() -> None:
-    assert local_path("/item/a%2Fb?x=1") == "/item/a%2Fb?x=1"
-    foreign = ["//evil.example", "/\\evil.example", "http:/evil", "/a\r\nset-cookie: x=1", ""]
-    for path in (*foreign, "//[", "http://["):
-        assert local_path(path) == "/", path
-
-
 def test_people_of_the_site_are_known_by_their_cookie_alone(client: Any) -> None:
     store = services_of(client).store
     own = {"origin": "http://testserver"}
@@ -310,19 +257,6 @@ def test_people_of_the_site_are_known_by_their_cookie_alone(client: Any) -> None
 HTTPS = {"origin": "https://testserver"}
 
 
-@pytest.fixture
-def old(serve: Callable[..., TestClient]) -> TestClient:
-    """A client with cookies under old names, the token of somebody who viewed i1 among them."""
-    client = serve(secure_cookies=True)
-    browser = TestClient(client.app, base_url="https://testserver", headers=HTTPS)
-    browser.post("/act", data={"view": "i1"})
-    token = browser.cookies[f"__Host-{TOKEN}"]
-    browser.cookies.clear()
-    for name, value in ((TOKEN, token), (LANGUAGE, "nl"), (THEME, "dark")):
-        browser.cookies.set(name, value, domain="testserver.local")
-    return browser
-
-
 class TestNames:
     def test_a_token_without_the_prefix_never_counts_over_https(self, client: TestClient) -> None:
         """Whatever the settings say: a proxy may end https without them."""
@@ -354,17 +288,3 @@ class TestNames:
             parts = cookie.casefold().split("; ")
             assert {"secure", "path=/", "httponly"} <= set(parts)
             assert not any(part.startswith("domain") for part in parts)
-
-
-class TestPlanted:
-    @pytest.mark.parametrize("with_page", [True, False])
-    def test_who_planted_a_token_sees_nothing_of_the_visitor(
-        self, old: TestClient, with_page: bool
-    ) -> None:
-        other = TestClient(old.app, base_url="https://testserver", headers=HTTPS)
-        planted = {"cookie": f"__Host-{TOKEN}={old.cookies[TOKEN]}"}
-        if with_page:
-            old.get("/")
-        old.post("/act", data={"view": "i2"}, follow_redirects=False)
-        assert history(old.get("/profile").text) == ["i2"]
-        assert other.get("/export", headers=planted).json()["state"]["history"] == ["i1"]

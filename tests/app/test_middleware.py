@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from app.conftest import API, Postgres, TestClient, error_of, new_person, services_of
+from app.conftest import API, Postgres, TestClient, error_of, new_person
 from fastapi.responses import Response, StreamingResponse
 
 from teaser.app.http import HEADERS
@@ -42,28 +41,6 @@ BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-langua
 
 class TestPages:
     """Whoever looks at the site reads a page; programs read json."""
-
-    def test_a_form_that_is_too_large_is_a_page(self, serve: Callable[..., TestClient]) -> None:
-        client = serve(max_body=100)
-        headers = {**BROWSER, "origin": "http://testserver"}
-        told = client.post("/act", content=b"x" * 101, headers=headers)
-        kind = {"content-type": "application/x-www-form-urlencoded"}
-        parts = (b"view=" + b"x" * 20 for _ in range(20))
-        untold = client.post("/act", content=parts, headers={**headers, **kind})
-        for answer in (told, untold):
-            assert answer.status_code == 413
-            assert answer.headers["content-type"].startswith("text/html")
-            assert '<html lang="nl"' in answer.text
-
-    def test_what_goes_wrong_on_our_side_is_a_page_without_secrets(
-        self, own_client: TestClient
-    ) -> None:
-        break_path(own_client, "/broken")
-        answer = own_client.get("/broken", headers=BROWSER)
-        assert answer.status_code == 500
-        assert answer.headers["content-type"].startswith("text/html")
-        assert "secret" not in answer.text
-        assert "Traceback" not in answer.text
 
     def test_what_is_not_there_is_a_page_or_json(self, client: TestClient) -> None:
         for path in ("/nowhere", "/item/none", "/static/none"):
@@ -184,21 +161,6 @@ class TestHeaders:
         assert client.get("/suggest?q=i").headers["cache-control"].startswith("private")
 
 
-def test_without_its_database_it_is_healthy_and_not_ready(
-    serve: Callable[..., TestClient], tmp_path: Path
-) -> None:
-    file = tmp_path / "gone.db"
-    client = serve(database_url=f"sqlite:///{file}")
-    services_of(client).store.close()
-    for path in tmp_path.glob("gone.db*"):
-        path.unlink()
-    file.mkdir()
-    assert client.get("/healthz").status_code == 200
-    answer = client.get("/readyz")
-    assert answer.status_code == 503
-    assert "Traceback" not in answer.text
-
-
 def test_watching_is_not_limited(serve: Callable[..., TestClient]) -> None:
     client = serve(rate=2)
     assert {client.get("/healthz").status_code for _ in range(9)} == {200}
@@ -211,11 +173,6 @@ GHENT = {"tag": "town=Ghent", "steps": 3}
 
 
 class TestResponses:
-    def test_other_paths_and_methods_have_the_one_shape(self, client: TestClient) -> None:
-        assert error_of(client.get(f"{API}/nothing"), 404)["code"] == "not_found"
-        assert error_of(client.get(f"{API}/recommend"), 405)["code"] == "method_not_allowed"
-        assert error_of(client.get("/api/"), 404)
-
     def test_a_database_that_is_down_is_503_and_the_rest_goes_on(
         self, serve: Callable[..., TestClient], new_postgres: Callable[[], Postgres]
     ) -> None:

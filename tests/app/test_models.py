@@ -1,14 +1,16 @@
 """The served model is replaced while requests go on; damage to its folder changes nothing."""
 
+import gc
 import os
 import shutil
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from app.conftest import TestClient
+from app.conftest import TestClient, services_of
 
 from teaser import Teaser
 from teaser.app.models import ModelHolder
@@ -60,6 +62,24 @@ def test_a_model_without_what_is_boosted_is_not_served(folder: Path, model: Teas
     assert not holder.refresh()
     assert "'nothing'" in str(holder.load_error)
     assert holder.current is old
+
+
+def test_pages_do_not_hold_a_replaced_model(
+    serve: Callable[..., TestClient], folder: Path, remainder_model: Teaser
+) -> None:
+    with serve(is_new=True, model=folder) as client:
+        holder = services_of(client).holder
+        old = weakref.ref(holder.current)
+        gc.collect()
+        gc.disable()
+        try:
+            for path in ("/", "/search?q=a", "/item/i1"):
+                assert client.get(path).is_success
+            remainder_model.save(folder)
+            holder.refresh(force=True)
+            assert old() is None
+        finally:
+            gc.enable()
 
 
 def test_a_running_site_takes_up_a_new_model_by_itself(

@@ -63,6 +63,7 @@ class TestId:
         page = own_client.get("/broken", headers={"accept": "text/html", "accept-language": "nl"})
         assert page.headers[ID] in page.text
         assert "Nummer van deze fout" in page.text
+        assert "secret" not in page.text
         data = own_client.get("/api/broken").json()["error"]
         assert set(data) == {"code", "message", "request_id"}
         missing = own_client.get("/api/nothing").json()["error"]

@@ -75,16 +75,6 @@ def test_a_setting_that_does_not_exist_is_refused() -> None:
         Settings(model=Path("m"), prot=80)
 
 
-def test_keys_are_needed_wherever_others_can_reach() -> None:
-    def needed(host: str, keys: str) -> bool:
-        return Settings(model=Path("m"), host=host, keys=keys).needs_keys
-
-    assert not any(needed(host, "auto") for host in ("127.0.0.1", "localhost", "::1"))
-    assert all(needed(host, "auto") for host in (EVERYWHERE, "::", "10.0.0.7", "example.org"))
-    assert needed("127.0.0.1", "on")
-    assert not needed(EVERYWHERE, "off")
-
-
 def test_the_database_lies_beside_the_model_unless_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -244,10 +244,6 @@ def test_undo_and_redo_are_possible_when_the_state_says_so(course: list[Event]) 
             check(state, Event(kind))
 
 
-def view(item: Any) -> Event:
-    return Event("view", {"item": item})
-
-
 def press(**tags: int) -> Event:
     return Event("press", {"presses": {f"tag={name}": steps for name, steps in tags.items()}})
 
@@ -286,46 +282,6 @@ END = "2030-01-01T00:00:00+00:00"
 
 
 class TestCheck:
-    @pytest.mark.parametrize(
-        ("event", "found"),
-        [
-            (Event("dance"), "'dance'"),
-            (Event("view"), "'view'"),
-            (Event("view", {"item": ["a"]}), "'view'"),
-            (Event("view", {"item": "a", "strength": 0}), "strength of a view .* 0"),
-            (Event("press"), "tag"),
-            (Event("press", {"presses": {}}), "tag"),
-            (Event("press", {"presses": {"tag=a": 1.5}}), "tag=a .* 1.5"),
-            (Event("press", {"presses": {"tag=a": True}}), "tag=a .* True"),
-            (Event("press", {"presses": {"tag=a": 0}}), "tag=a .* 0"),
-            (Event("press", {"presses": {f"tag=a{n}": 1 for n in range(21)}}), "20 tags.* 21"),
-            (Event("vary", {"variety": 1.5}), "variety .* 1.5"),
-            (Event("vary", {"variety": float("nan")}), "variety .* nan"),
-            (Event("vary", {"variety": "much"}), "variety .* 'much'"),
-            (Event("vary"), "variety .* None"),
-            (Event("balance", {"balance": True}), "balance .* True"),
-            (Event("about"), "about"),
-            (Event("about", {"about": "age=young"}), "about"),
-            (Event("about", {"about": [7]}), "7"),
-            (Event("about", {"about": ["a=b"] * 201}), "200 .* 201"),
-        ],
-    )
-    def test_an_invalid_event_is_refused_with_what_was_found(
-        self, event: Event, found: str
-    ) -> None:
-        with pytest.raises(ParameterError, match=found):
-            check(State(), event)
-
-    def test_presses_out_of_range_are_named(self) -> None:
-        state = state_of([press(a=3)])
-        check(state, press(a=2))
-        check(state, press(a=-8))
-        for steps, net in ((3, 6), (-9, -6)):
-            with pytest.raises(LimitError) as raised:
-                check(state, press(a=steps))
-            facts = raised.value.facts
-            assert (str(facts["tag"]), facts["presses"], facts["limit"]) == ("tag=a", net, 5)
-
     def test_presses_that_are_taken_back_do_not_count_as_tags(self) -> None:
         old = press(**{f"old{n}": 1 for n in range(15)})
         moved = press(**{f"old{n}": -1 for n in range(15)}, **{f"new{n}": 1 for n in range(20)})

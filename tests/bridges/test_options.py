@@ -1,18 +1,14 @@
-"""The options of a bridge: rules, bad values, and a model that is pickled."""
+"""The options of a bridge: rules and bad values."""
 
-import pickle
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-from numpy.testing import assert_array_equal
 from pydantic import ValidationError, create_model
 
 import teaser
-from teaser import Dataset, Rules, Teaser
-from teaser.artifact import Content
-from teaser.bridges._options import GivenOptions, PackedState, option_fields
+from teaser import Rules
+from teaser.bridges._options import GivenOptions, option_fields
 
 Options: Any = create_model("Options", __base__=GivenOptions, **option_fields(strength="weight"))
 
@@ -41,21 +37,3 @@ def test_rules_are_read_from_a_file_a_table_or_objects(tmp_path: Path) -> None:
 def test_bad_options_are_said(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         Options(**given)
-
-
-class Holder(PackedState):
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-def test_a_model_survives_a_pickle(model: Teaser, dataset: Dataset) -> None:
-    holder = Holder("a")
-    assert pickle.loads(pickle.dumps(holder)).__dict__ == {"name": "a"}
-    holder.model_ = model
-    assert isinstance(holder.__getstate__()["model_"], Content)
-    assert holder.model_ is model
-    for again in (pickle.loads(pickle.dumps(holder)), deepcopy(holder)):
-        assert isinstance(again.model_, Teaser)
-        assert_array_equal(again.model_.score_batch(dataset.X), model.score_batch(dataset.X))
-        assert again.model_.recommend(["i1"], k=3) == model.recommend(["i1"], k=3)
-    assert pickle.dumps(holder) == pickle.dumps(holder)

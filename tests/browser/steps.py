@@ -41,7 +41,7 @@ def open_options(page: Page) -> None:
 
 
 def check_looks(
-    page: Page, where: str, *, part: str | None = None, narrow: tuple[int, ...] = (390,)
+    page: Page, where: str, *, part: str | None = None, narrow: tuple[int, ...] = (320,)
 ) -> None:
     """Hold a page against axe as it is wide and in light, then on narrow screens, dark first.
 

@@ -53,7 +53,7 @@ def test_a_fact_changes_the_list_and_can_be_taken_back(visit: Visit, has_script:
     page.goto("/")
     assert listed(page) != popular
     page.locator(".top").get_by_role("button", name="Undo").click()
-    expect(page.locator("#notice")).to_contain_text("Taken back: About you: old")
+    expect(page.locator("#notice")).to_contain_text("Undone: About you: old")
     assert listed(page) == popular
 
 

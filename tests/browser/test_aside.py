@@ -56,8 +56,8 @@ class TestTagDialog:
         expect(page.locator("#notice")).to_contain_text(f"{sign} on {name}")
         dialog.get_by_role("button", name="Close").click()
         expect(dialog).to_have_count(0)
-        focused = page.evaluate("document.activeElement.textContent")
-        assert focused == name, "the link was made anew with the page, and has the focus again"
+        # The link was made anew with the page, and has the focus again.
+        expect(page.locator(".strongest .tag-name").get_by_text(name, exact=True)).to_be_focused()
 
     def test_keys_open_it_and_stay_in_it(self, visit: Visit) -> None:
         page = visit()
@@ -156,13 +156,6 @@ class TestSuggestions:
         expect(options(page).first).to_be_visible()
         page.keyboard.press("Tab")
         expect(options(page)).to_have_count(0)
-
-    def test_enter_alone_loads_the_results(self, visit: Visit) -> None:
-        page = visit()
-        self.field(page).press_sequentially("jazz")
-        expect(options(page).first).to_be_visible()
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", name="Found for “jazz”")).to_be_visible()
 
     def test_a_tag_opens_its_dialog_and_gives_the_focus_back(self, visit: Visit) -> None:
         page = visit()

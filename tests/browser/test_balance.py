@@ -57,19 +57,6 @@ def test_the_slider_moves_the_list_and_its_reasons(visit: Visit) -> None:
     expect(slider).to_have_value("0")
 
 
-def test_without_javascript(visit: Visit) -> None:
-    page = visit(java_script_enabled=False)
-    pick(page)
-    before = listed(page)
-    open_options(page)
-    slider = page.get_by_role("slider", name=NAME)
-    slider.focus()
-    slider.press("End")
-    page.get_by_role("button", name=f"Apply ({NAME})").click()
-    expect(page.locator("#notice")).to_contain_text("Balance: people like me alone")
-    assert listed(page) != before
-
-
 def test_axe_finds_nothing_and_nothing_is_too_wide(visit: Visit) -> None:
     page = visit()
     pick(page)  # test_site.py checks the start page and an item's page without a balance

@@ -57,7 +57,7 @@ def test_a_group_opens_and_can_be_pressed(visit: Visit) -> None:
     expect(dialog.locator(".members a").first).to_be_visible()
     dialog.locator(".stepper button").first.click()
     expect(dialog.get_by_role("status")).to_contain_text("on items like ")
-    dialog.get_by_role("link", name="Show only these in my list").click()
+    dialog.get_by_role("button", name="Show only these in my list").click()
     expect(page.locator(".chips")).to_be_visible()
 
 

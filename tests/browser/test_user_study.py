@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from browser.conftest import listening
 from browser.steps import check_looks
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from teaser import Teaser
 from teaser.userstudy.plan import UserStudy, new_study
@@ -30,6 +30,15 @@ def site(events_model: Teaser, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def go_on(page: Page) -> None:
     page.locator("form[action='/next'] button").click()
+
+
+def enter(page: Page, button: Locator) -> None:
+    """Press Enter on a button, once the page is painted: before that the browser drops keys."""
+    button.wait_for()
+    page.wait_for_load_state()
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    button.focus()
+    page.keyboard.press("Enter")
 
 
 def begin(page: Page) -> None:
@@ -84,20 +93,16 @@ def test_the_keyboard_is_enough_and_axe_finds_nothing(visit: Visit) -> None:
     page.keyboard.press("Space")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Go on").focus()
-    page.keyboard.press("Enter")
+    enter(page, page.get_by_role("button", name="Go on"))
     for done in range(3):
         expect(page.get_by_text(f"{done} of 3")).to_be_visible()
-        page.locator("button[name=pick]").first.focus()
-        page.keyboard.press("Enter")
+        enter(page, page.locator("button[name=pick]").first)
     expect(page.get_by_text("0 of 3 chosen")).to_be_visible()
     check_looks(page, "task")
     for chosen in range(3):
         expect(page.get_by_text(f"{chosen} of 3 chosen")).to_be_visible()
-        page.locator("button[name=choose]").first.focus()
-        page.keyboard.press("Enter")
+        enter(page, page.locator("button[name=choose]").first)
     expect(page.get_by_text("3 of 3 chosen")).to_be_visible()
-    page.locator("form[action='/next'] button").focus()
-    page.keyboard.press("Enter")
+    enter(page, page.locator("form[action='/next'] button"))
     expect(page.get_by_role("heading", name="About this version")).to_be_visible()
     check_looks(page, "questions")

@@ -39,7 +39,7 @@ def test_words_are_shown_before_they_apply(visit: Visit, has_script: bool) -> No
     expect(page.locator("#notice")).to_contain_text("no Workshop")
     expect(page.locator("#notice")).not_to_contain_text("Jazz")
     page.locator("#notice").get_by_role("button", name="Undo").click()
-    expect(page.locator("#notice")).to_contain_text("Taken back")
+    expect(page.locator("#notice")).to_contain_text("Undone")
     assert listed(page) == before
 
 

@@ -51,23 +51,6 @@ def test_the_command_fits_what_the_study_found(
     assert fitted.parameters() == make_model("Teaser", parameters).parameters()
 
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def results() -> StudyResults:
-    found = read_results(ROOT / "experiments" / "results" / "events.json")
-    assert isinstance(found, StudyResults)
-    return found
-
-
-@pytest.fixture(scope="module")
-def dial() -> DialResults:
-    found = read_results(ROOT / "experiments" / "results" / "events.dial.json")
-    assert isinstance(found, DialResults)
-    return found
-
-
 def test_a_study_of_tables_leaves_the_prepared_folder_to_name() -> None:
     command = fit_command(a_study(Path(), DataPlan("events")), {})
     assert command == "teaser fit DATA --out mine-model --l2-weights 200 --l2-encoder 500"
@@ -82,7 +65,6 @@ simulate = { tags = [1], scales = ["robust"] }
 models.EASE = { kind = "EASE", grid = { l2 = [20, 100, 500] } }
 models.TEASER = { kind = "Teaser", parameters = { tol = 1e-4 } }
 """
-PENALTIES = ("--remainder-l2", 30, "--remainder-l2", 90, "--l2-weights", 20, "--l2-encoder", 50)
 
 
 @pytest.fixture(scope="module")
@@ -96,12 +78,6 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluated(study: Path) -> str:
     """What `evaluate --quick` printed; the results are beside the study."""
     return said("evaluate", study, "--quick")
-
-
-@pytest.fixture(scope="module")
-def tuned(study: Path) -> str:
-    """What `tune --quick` printed."""
-    return said("tune", study, "--quick", *PENALTIES)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +112,7 @@ def test_a_prepared_folder_gets_a_study_and_is_evaluated(shop: Path) -> None:
     for note in results.split.notes:
         assert note in printed
     assert "active from then on are new" in printed
-    assert "teaser evaluate shop-study-time.toml" in printed
+    assert "Edit it, and give it in place of shop" in printed
     assert "Best parameters" in printed
     for model in results.models:
         assert model.name in printed
@@ -158,6 +134,9 @@ def test_tune_takes_a_prepared_folder_prints_the_fit_and_goes_on(shop: Path) -> 
     kept = (shop / "t" / "shop-study-quick.dial.jsonl").read_bytes()
     dial = read_results(shop / "t" / "shop-study-quick.dial.json")
     assert isinstance(dial, DialResults)
+    best = dial.recommended
+    assert f"{best.value:.4f}, {100 * best.tag_share:.0f} % from tags" in printed
+    assert (shop / "t" / "shop-study-quick.dial.svg").read_text().startswith("<svg")
     (command,) = (line for line in printed.splitlines() if "teaser fit" in line)
     said(*shlex.split(command)[1:])
     found = load(shop / "shop-study-model", Teaser)
@@ -165,7 +144,8 @@ def test_tune_takes_a_prepared_folder_prints_the_fit_and_goes_on(shop: Path) -> 
     assert found.parameters() == Teaser.from_parameters(asked).parameters()
     again = said(*given)
     assert (shop / "t" / "shop-study-quick.dial.jsonl").read_bytes() == kept
-    assert again == printed  # even the times, which were not measured again
+    # Even the times, which were not measured again.
+    assert again.splitlines()[1:] == printed.splitlines()[1:]
 
 
 def test_a_folder_that_cannot_be_studied_is_one_sentence(shop: Path, study: Path) -> None:
@@ -196,28 +176,11 @@ def test_evaluate_prints_what_it_writes(study: Path, evaluated: str) -> None:
     assert f"teaser report {path}" in evaluated.replace("\n", "")
 
 
-def test_tune_prints_the_dial_and_draws_it(study: Path, tuned: str) -> None:
-    folder = study.parent / "results"
-    found = read_results(folder / "tiny-quick.dial.json")
-    assert isinstance(found, DialResults)
-    assert found.quick
-    assert found.users == 20
-    tried = {setting.parameters.get("remainder.l2") for setting in found.settings}
-    assert tried <= {None, 30.0, 90.0}
-    assert len(tried) > 1
-    best = found.recommended
-    assert f"{best.value:.4f}, {100 * best.tag_share:.0f} % from tags" in tuned
-    assert (folder / "tiny-quick.dial.svg").read_text().startswith("<svg")
-
-
-def test_report_takes_studies_and_dials_in_any_order(
-    study: Path, evaluated: str, tuned: str, tmp_path: Path
-) -> None:
-    files = sorted((study.parent / "results").glob("*.json"))
-    assert [path.name for path in files] == ["tiny-quick.dial.json", "tiny-quick.json"]
-    assert said("report", *files, "--out", tmp_path / "r").strip() == str(tmp_path / "r/index.html")
-    assert (tmp_path / "r" / "pictures" / "tiny-quick-dial.svg").exists()
-    said("report", study.parent / "results", "--tables", "--out", tmp_path / "TABLES.md")
+@pytest.mark.usefixtures("evaluated")
+def test_report_takes_the_results_of_studies(study: Path, tmp_path: Path) -> None:
+    file = study.parent / "results" / "tiny-quick.json"
+    assert said("report", file, "--out", tmp_path / "r").strip() == str(tmp_path / "r/index.html")
+    said("report", file.parent, "--tables", "--out", tmp_path / "TABLES.md")
     assert (tmp_path / "TABLES.md").read_text().startswith("<!--")
 
 

@@ -146,22 +146,13 @@ def test_a_pipe_in_the_place_of_a_file_is_one_sentence(shop: Path, tmp_path: Pat
     os.mkfifo(pipe)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "manifest.json").symlink_to(pipe)
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "a.parquet").symlink_to(pipe)
     tables, to = (shop / "ratings.csv", shop / "items.parquet"), ("-o", tmp_path / "out")
     for words in (
         ("prepare", pipe, tables[1], *to),
-        ("prepare", tables[0], pipe, *to),
         ("prepare", *tables, "--rules", pipe, *to),
-        ("prepare", *tables, "--users", pipe, *to),
-        ("prepare", tmp_path / "parts", tables[1], *to),
         ("partition", pipe, *to),
-        ("partition", tmp_path / "parts", *to),
-        ("fit", tmp_path / "model", *to),
         ("info", tmp_path / "model"),
-        ("add", shop / "model", pipe, *to),
         ("evaluate", pipe, *to),
-        ("report", pipe, *to),
         ("fit", shop / "data", "--discovered-names", pipe, *to),
         ("serve", shop / "model", "--logo", pipe),
     ):

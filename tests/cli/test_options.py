@@ -2,6 +2,7 @@
 
 import re
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console, RenderableType
@@ -9,25 +10,48 @@ from rich.console import Console, RenderableType
 from teaser import Teaser
 from teaser.cli import options
 from teaser.cli.output import draw_steps
+from teaser.data.matrix import Ids
+from teaser.errors import ParameterError, UnknownNameError
+
+
+def named(ids: list[Any], *titles: str | None) -> options.ItemNames:
+    return options.ItemNames(Ids(ids), lambda: titles or [None] * len(ids))
 
 
 def test_ids_are_repeated_or_separated_by_commas() -> None:
-    items = ["a", "b,c", "d"]
+    items = named(["a", "b,c", "d"])
     assert options.read_history(items, None) == []
-    assert options.read_history(items, ["a", "d, a", "b,c", "e,,d"]) == [
+    assert options.read_history(items, ["a", "d, a", "b,c", "e,,d"], "ignore") == [
         "a", "d", "a", "b,c", "e", "d",
     ]  # fmt: skip
 
 
 def test_items_may_have_strengths() -> None:
-    items = ["a", "b:1", "d"]
+    items = named(["a", "b:1", "d"])
     given = ["a:0.5,d", "b:1"]
     assert options.read_history(items, given) == {"a": 0.5, "d": 1.0, "b:1": 1.0}
     assert options.read_history(items, ["a:-0.25", "b:1:2", "d:+.5"]) == {
         "a": -0.25, "b:1": 2.0, "d": 0.5,
     }  # fmt: skip
-    # Neither a number nor an id: the model says that it does not know it.
-    assert options.read_history(items, ["a:much", ":2"]) == ["a:much", ":2"]
+    assert options.read_history(items, ["a:much", ":2"], "ignore") == ["a:much", ":2"]
+
+
+def test_items_are_found_by_title_and_an_id_goes_first() -> None:
+    items = named([1, 2, 3, 4], "Heat", "Matrix, The: 2", "3", "1")
+    assert options.read_history(items, ["heat", "1", " 4"]) == [1, 1, 4]
+    assert options.read_history(items, ["MATRIX, the: 2"]) == [2]  # no strength
+    assert options.read_history(items, ["Heat,3", "matrix, the: 2:0.5"]) == {1: 1.0, 3: 1.0, 2: 0.5}
+    with pytest.raises(UnknownNameError, match=r"'Matrix'.* Closest: Matrix, The: 2 \(2\)"):
+        options.read_history(items, ["Matrix"])
+    with pytest.raises(UnknownNameError, match=r"Closest: Heat \(1\)"):
+        options.read_history(items, ["Haet"])
+
+
+def test_items_with_the_same_title_are_listed() -> None:
+    items = named(["h1", "h2", "x"], "Hamlet", "hamlet", "h2")
+    with pytest.raises(ParameterError, match=r"2 items have the title 'HAMLET'.* h1, h2"):
+        items.item_id("HAMLET")
+    assert items.item_id("h2") == "h2"
 
 
 def test_presses_are_counted_by_tag() -> None:

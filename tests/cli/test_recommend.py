@@ -100,7 +100,7 @@ def test_options_mean_what_they_do_in_the_library(
         (("--device", "cuda"), "--device"),
         (("--out", "list.txt"), ".parquet, .csv or .jsonl"),
         (("--out", "nodir/list.csv"), "There is no folder nodir"),
-        (("--items", "i3:0.5"), "--items takes ids alone"),
+        (("--items", "i3:0.5"), "--items takes items alone"),
         (("--exclude", "i3:0.5,i4"), "Strengths belong to --history"),
     ],
 )
@@ -118,6 +118,25 @@ def test_the_history_of_a_user_is_found(shop: Path) -> None:
     assert "u7" in told
     told = refused("recommend", shop / "model", "-i", "i2", "--user", "u7", "--data", shop / "data")
     assert "--history" in told
+
+
+def test_titles_stand_wherever_ids_do(shop: Path) -> None:
+    model = shop / "model"
+    for title, item in (
+        (("recommend", model, "-i", "event 2,Event 6:0.5", "--exclude", "Event 5"),
+         ("recommend", model, "-i", "i2,i6:0.5", "--exclude", "i5")),
+        (("recommend", model, "-i", "Event 2", "--boost", "event 9:3", "--boost", "Ghent:1"),
+         ("recommend", model, "-i", "i2", "--boost", "i9:3", "--boost", "Ghent:1")),
+        (("similar", model, "EVENT 2"), ("similar", model, "i2")),
+        (("profile", model, "-i", "Event 2"), ("profile", model, "-i", "i2")),
+        (("explain", model, "Event 4", "-i", "Event 2"), ("explain", model, "i4", "-i", "i2")),
+        (("compare", model, "Event 4", "event 7", "-i", "Event 2"),
+         ("compare", model, "i4", "i7", "-i", "i2")),
+        (("say", model, "more Ghent", "--apply", "-i", "Event 2"),
+         ("say", model, "more Ghent", "--apply", "-i", "i2")),
+    ):  # fmt: skip
+        assert said(*title) == said(*item)
+    assert "Closest: Event 22 (i22)" in refused("explain", model, "Evnt 22", "-i", "i2")
 
 
 @pytest.mark.parametrize("name", ["list.parquet", "list.csv", "list.jsonl"])
@@ -170,8 +189,13 @@ def test_a_file_of_histories_is_listed(shop: Path, tmp_path: Path) -> None:
     model = teaser.load(shop / "model")
     wanted = model.recommend_batch([["i2", "i6"], ["i3"]], k=3).to_frame(["ann", "bert"])
     assert found["item_id"].to_list() == wanted["item_id"].to_list()
-    table.reverse().write_parquet(tmp_path / "histories.parquet")
-    assert "sort" in refused(*words, "--out", tmp_path / "lists.parquet")
+    table[[2, 0, 1]].write_parquet(tmp_path / "histories.parquet")
+    said(*words, "--out", tmp_path / "others.parquet")
+    assert (
+        pl.read_parquet(tmp_path / "others.parquet")
+        .sort("user_id", maintain_order=True)
+        .equals(found)
+    )
     (tmp_path / "histories.parquet").write_text("no parquet")
     assert "cannot be read" in refused(*words, "--out", tmp_path / "lists.parquet")
 

@@ -125,7 +125,10 @@ def test_what_visitors_view_is_in_the_model_that_the_site_serves_next(
     for _ in range(15):
         visit(site, "i38", "i36")
     visit(site, "i1", "i3")
-    assert "teach" in site.get("/privacy", headers={"accept-language": "en"}).text
+    assert (
+        "also learns from what you view"
+        in site.get("/privacy", headers={"accept-language": "en"}).text
+    )
     assert site.post("/delete").status_code == 303  # this visitor is not in the next model
     monkeypatch.setenv("TEASER_DATABASE_URL", "")
     found = json.loads(said("refit", place, "--json"))

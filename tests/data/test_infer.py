@@ -292,19 +292,17 @@ class TestWarnings:
         (said,) = address_warnings(pl.DataFrame({"p": cells}), {"picture": "p"})
         assert said.startswith("warning: 2 of 3 pictures in column 'p' are not shown by the site")
         assert "'http://a.b/1.jpg'" in said
-        assert "https:// in place of http://" in said
 
     def test_relative_addresses_are_pointed_out(self) -> None:
         frame = pl.DataFrame({"p": ["img/1.jpg"], "l": ["/book/1"]})
         picture, link = address_warnings(frame, {"picture": "p", "link": "l"})
-        assert "pictures need addresses that begin with https://. Put the address of" in picture
+        assert "pictures need addresses that begin with https://" in picture
         assert "1 of 1 links in column 'l'" in link
         assert "whole addresses" in link
 
     def test_a_link_that_a_browser_might_run_is_pointed_out(self) -> None:
         (said,) = address_warnings(pl.DataFrame({"l": ["javascript:x()"]}), {"link": "l"})
         assert "whole addresses" in said
-        assert "Put the address" not in said
 
 
 ATTENTION_NAMES = """
@@ -340,7 +338,7 @@ def test_ranks_are_correlated_as_spearman_does() -> None:
 
 @pytest.mark.parametrize("written", ["{:.2f}", "{:.0f}"])
 def test_a_few_bad_cells_leave_a_price_a_number_and_are_named(written: str, tmp_path: Path) -> None:
-    prices = [written.format(1 + n * 0.37) for n in range(1_000)]
+    prices = [written.format(1 + n * 3.7) for n in range(1_000)]
     prices[17], prices[400], prices[500] = "n/a", "ask us", ""
     items = pl.DataFrame({"item_id": [f"i{n}" for n in range(1_000)], "price": prices})
     items.write_csv(tmp_path / "items.csv")
@@ -348,7 +346,9 @@ def test_a_few_bad_cells_leave_a_price_a_number_and_are_named(written: str, tmp_
     dataset = Dataset.from_tables(chosen, tmp_path / "items.csv")
     (rule,) = dataset.rules.tags
     assert isinstance(rule, Number)
-    assert len(dataset.tags) <= 10
+    values = [tag.value for tag in dataset.tags]
+    assert len(values) <= 10
+    assert values == list(rule.declared()), "bins stand in the order of their numbers"
     assert "2 cells of 'price' without a number count as missing" in " ".join(dataset.notes)
     assert "'ask us', 'n/a'" in " ".join(dataset.notes)
 

@@ -48,16 +48,6 @@ class TestDataset:
         rows = np.vstack([parted.X.matrix(k).toarray() for k in range(4)])
         assert_array_equal(rows, local.X.toarray())
 
-    def test_it_is_saved_and_loaded(self, folder: Path, tables: Tables, tmp_path: Path) -> None:
-        parted = Dataset.from_partitions(folder, tables[1], rules=RULES, positive="rating >= 4")
-        parted.save(tmp_path / "data")
-        back = Dataset.load(tmp_path / "data")
-        assert back.describe() == parted.describe()
-        assert_array_equal(back.item_counts, parted.item_counts)
-        assert back.X.sizes == parted.X.sizes
-        assert back.X.partitions == parted.X.partitions
-        assert (back.X.matrix(1) != parted.X.matrix(1)).nnz == 0
-
     def test_strengths_are_those_of_the_whole_table(
         self, folder: Path, tables: Tables, tmp_path: Path
     ) -> None:
@@ -83,16 +73,6 @@ class TestDataset:
         back = Dataset.load(tmp_path / "data")
         assert back.X.partitions == parted.X.partitions
         assert (back.X.matrix(1) != parted.X.matrix(1)).nnz == 0
-
-    def test_what_needs_one_matrix_says_that_there_is_none(
-        self, folder: Path, tables: Tables
-    ) -> None:
-        parted = Dataset.from_partitions(folder, tables[1], rules=RULES)
-        for name in ("indptr", "indices", "data"):
-            with pytest.raises(DataError, match=r"in partitions.*Dataset\.from_tables"):
-                getattr(parted.X, name)
-        with pytest.raises(DataError, match="in partitions"):
-            parted.X[0]
 
     def test_refused_rows_are_counted_and_named_with_their_part(
         self, folder: Path, tables: Tables
@@ -168,15 +148,6 @@ class TestBadInput:
         assert str(path) in str(caught.value)
         assert "repare the data set again" in str(caught.value)
 
-    def test_a_column_that_one_partition_lacks(self, folder: Path, tables: Tables) -> None:
-        path = sorted(folder.glob("*.parquet"))[1]
-        pl.read_parquet(path).drop("rating").write_parquet(path)
-        with pytest.raises(TableError) as caught:
-            Dataset.from_partitions(folder, tables[1], rules=RULES, positive="rating > 3")
-        assert str(path) in str(caught.value)
-        assert "'rating'" in str(caught.value)
-        assert "user_id, item_id" in str(caught.value)
-
     @pytest.mark.parametrize(
         ("source", "said"),
         [
@@ -243,14 +214,6 @@ def test_numbers_in_text_become_numbers_only_if_nothing_is_lost(tmp_path: Path) 
     assert found["user_id"].to_list() == [1, 2, 3]
     assert found["item_id"].to_list() == ["007", "8", "9"]
     assert found["zip"].to_list() == [10, None, 12]
-
-
-def test_a_number_of_parts_that_makes_no_sense(table: pl.DataFrame, tmp_path: Path) -> None:
-    wrong: list[Any] = [0, -1, 1.5, True, "3", 10**6]
-    for parts in wrong:
-        with pytest.raises(ParameterError, match="from 1 to 10,000"):
-            write_partitions(table, tmp_path / "parts", parts=parts)
-        assert not (tmp_path / "parts").exists()
 
 
 def test_a_folder_with_files_is_left_alone(table: pl.DataFrame, tmp_path: Path) -> None:

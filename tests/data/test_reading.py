@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from forgery import bomb
 from hypothesis import given, settings
@@ -22,10 +21,8 @@ from teaser.data.interactions import as_ids
 from teaser.data.reading import (
     Layout,
     Table,
-    as_delimiter,
     check_wide,
     find_long,
-    long_columns,
     read_delimited,
     read_ragged,
     read_table,
@@ -125,7 +122,7 @@ class TestUnreadableText:
         with pytest.raises(TableError, match=r"no rows of items in .*x\.csv\. Found columns: a, b"):
             read_table(write("x.csv", "a,b\n"), what="items")
 
-    @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le", "utf-16-be"])
+    @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
     def test_another_encoding(self, write: Write, encoding: str) -> None:
         for name, text in (("x.jsonl", '{"a": "é“"}\n'), ("x.csv", "a,b\né“,1\n")):
             text = text.replace("“", "") if encoding == "latin-1" else text
@@ -176,10 +173,6 @@ class TestPaths:
         with pytest.raises(TableError, match=r"There is no file .*x\.csv to read the items from"):
             read_table(tmp_path / "x.csv", what="items")
 
-    def test_any_extension_is_text(self, write: Write) -> None:
-        for name in ("x.dat", "x", "x.data", "x.csv.bak", "x.inter"):
-            assert read_table(write(name, "user_id\titem_id\n1\ta\n2\tb\n")).rows() == ROWS
-
     @pytest.mark.parametrize(
         ("start", "said"),
         [
@@ -187,7 +180,7 @@ class TestPaths:
             (b"BZh91AY", "packed with bzip2.*Unpack it first"),
             (b"\xfd7zXZ\x00", "packed with xz"),
             (b"SQLite format 3\x00", "an SQLite database"),
-            (b"\x00\x01\x02abcdefghijkl", "is not text"),
+            (b"\x00\x01\x02abcdefghijkl", "is not text.*--encoding utf-16-le"),
         ],
     )
     def test_what_is_no_text_is_named(self, write: Write, start: bytes, said: str) -> None:
@@ -242,16 +235,7 @@ class TestTables:
         assert "3 cells of the items had HTML entities" in found.notes[0]
 
 
-class TestEach:
-    """What is wrong with several tables is said at once."""
-
-    def test_one_error_names_all(self, write: Write) -> None:
-        first, second = write("a.csv", b"town\nLi\xe8ge\n"), write("b.csv", "")
-        with pytest.raises(TableError, match=r"a\.csv is not encoded.*b\.csv is empty\."):
-            read_tables(first, second, None, encoding="utf-8")
-        with pytest.raises(TableError, match=r"^\S*b\.csv is empty\.$"):
-            read_tables(FRAME, second, None, encoding="utf-8")
-
+class TestBlank:
     def test_blank_texts_are_missing(self) -> None:
         items = pl.DataFrame({"item_id": ["a", "b", "c"], "title": ["  ", "", "Heat"]})
         found = read_tables(FRAME, items, None, encoding="utf-8").items
@@ -289,15 +273,6 @@ class TestFrames:
         )
         assert read_table(frame).row(1) == (None, None, None, None)
 
-    @pytest.mark.parametrize(
-        "source",
-        [pl.DataFrame(), FRAME.clear(), pd.DataFrame({"a": []}), pa.table({"a": []}), None],
-        ids=lambda source: type(source).__name__,
-    )
-    def test_frames_without_rows_are_refused(self, source: Any) -> None:
-        with pytest.raises(TableError, match="There are no rows of items"):
-            read_table(source, what="items")
-
     def test_cells_of_mixed_types_are_refused_with_advice(self) -> None:
         frame = pd.DataFrame({"item_id": [1, "x"]})
         with pytest.raises(TableError, match=r"cannot be read as items: .*'x'.* one type each"):
@@ -328,11 +303,6 @@ class TestDelimiter:
     def test_it_is_found(self, mark: str) -> None:
         text = "user_id,item_id,rating\n1,a,3\n2,b,4\n".replace(",", mark)
         assert read(text).frame.rows() == [(1, "a", 3), (2, "b", 4)]
-
-    @pytest.mark.parametrize("wrong", ["", '"', "\n", 3])
-    def test_it_is_a_text(self, wrong: Any) -> None:
-        with pytest.raises(ParameterError, match="delimiter must be what stands between fields"):
-            as_delimiter(wrong)
 
 
 class TestHeader:
@@ -406,23 +376,6 @@ def test_what_a_program_wrote_is_read_back(rows: list[list[str]], mark: str) -> 
     found = read_delimited(text.encode(), PATH, delimiter=mark)
     assert [list(row) for row in found.frame.rows()] == rows
     assert not found.refused
-
-
-class TestPreamble:
-    """Lines above the header."""
-
-    def test_comments_are_passed_over(self) -> None:
-        found = read("# exported\n# by a shop\n\nuser::item\n1::2\n3::4\n")
-        assert found.frame.rows() == [(1, 2), (3, 4)]
-        assert found.notes == ("2 lines of x.dat that begin with # passed over",)
-        bad = read("# exported\na,b\n" + "1,2\n" * 30 + "1,2,3,4\n")
-        assert "line 33 has 4" in str(bad.refused[0])
-
-    def test_excel_names_the_delimiter(self) -> None:
-        for mark in (";", "|"):
-            found = read(f"sep={mark}\r\na{mark}b\r\n1,5{mark}2\r\n")
-            assert (found.frame.rows(), found.notes) == ([("1,5", 2)], ())
-        assert read("sep=;\na,b\n1,2\n", delimiter=",").frame.rows() == [(1, 2)]
 
 
 FINE = "".join(f"{i}\tx{i}\ty{i}\n" for i in range(100, 150))
@@ -529,13 +482,6 @@ LONG_TABLE_ROWS = pl.DataFrame(
         "value": ["jazz", "rock", "1999", "2001", "Two", "jazz"],
     }
 )
-
-
-class TestNames:
-    @pytest.mark.parametrize("wrong", ["id", "a,b,c,d", ["a", "a"], "a,,b", ["a", 3]])
-    def test_there_are_two_or_three(self, wrong: Any) -> None:
-        with pytest.raises(ParameterError, match=r"long must name .*--long item_id,property"):
-            long_columns(wrong)
 
 
 class TestWide:

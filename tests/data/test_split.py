@@ -80,14 +80,6 @@ def test_training_knows_the_whole_catalogue_and_counts_its_own_users() -> None:
     assert dataset.item_counts.sum() == 300
 
 
-def test_users_with_too_few_choices_are_learned_from_only() -> None:
-    dataset = of_lengths([4] * 10 + [5] * 6)
-    parts = split(dataset, n_validation=3, n_test=3, rng=0)
-    assert set(parts.training.users) == {f"u{u}" for u in range(10)}
-    more = split(dataset, n_validation=3, n_test=3, min_interactions=4, rng=0)
-    assert set(more.training.users) != set(parts.training.users)
-
-
 def test_the_same_seed_splits_the_same_way_and_another_does_not() -> None:
     dataset = of_lengths([12] * 40)
     first, again, other = (
@@ -104,18 +96,6 @@ def test_the_test_users_do_not_depend_on_how_many_validate() -> None:
     few, many = (split(dataset, n_validation=n, n_test=10, rng=2) for n in (0, 25))
     assert same(few.test, many.test)
     assert few.validation.n_users == 0
-
-
-def test_every_choice_of_a_person_is_as_likely_to_be_held_out() -> None:
-    dataset = of_lengths([10] * 2)
-    drawn: dict[Any, Any] = {user: np.zeros(40) for user in dataset.users}
-    for seed in range(600):
-        fold = split(dataset, n_validation=0, n_test=1, rng=seed).test
-        drawn[fold.users[0]] += fold.held_out.toarray()[0]
-    for user, places in choices(dataset.X, dataset.users).items():
-        shares = drawn[user][sorted(places)] / (drawn[user].sum() / 2)
-        # About 300 draws of 2 in 10: a standard error of 0.023.
-        assert np.abs(shares - 0.2).max() < 0.1
 
 
 def test_too_few_users_are_told_with_numbers() -> None:
@@ -201,12 +181,6 @@ class TestStrengths:
         rest = [weighted.users.index_of(user) for user in found.training.users]
         assert found.training.disliked is not None
         assert_array_equal(found.training.disliked.toarray(), disliked[rest].toarray())
-
-    @pytest.mark.parametrize("value", [-np.inf, np.nan, np.inf])
-    def test_others_are_refused(self, value: float) -> None:
-        history, held_out = np.array([[value, 0.0]]), np.array([[0.0, 1.0]])
-        with pytest.raises(DataError, match="history of a fold must contain only finite numbers"):
-            Fold(sp.csr_array(history), sp.csr_array(held_out), Ids(["u"]))
 
 
 class TestUserFeatures:

@@ -1,10 +1,8 @@
-"""Metrics against slow loops and a library of others; the loop over users; comparisons."""
+"""Metrics against slow loops; the loop over users; comparisons."""
 
 import math
-import warnings
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from teaser import Dataset, ListOf, Steering, Teaser
+from teaser import Dataset, Steering, Teaser
 from teaser.data.matrix import Ids
-from teaser.data.sources import read_movielens
 from teaser.data.split import Fold, Split, split
 from teaser.errors import DataError, NotFittedError, ParameterError, SolverError
 from teaser.evaluate.metrics import (
@@ -34,10 +31,6 @@ from teaser.evaluate.metrics import (
 from teaser.evaluate.protocol import ALL_METRICS, compare, evaluate, recommend_lists
 from teaser.model.base import Model
 from teaser.model.scores import top_k_rows
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # irspack defines its settings in a way that pydantic retires
-    from irspack import Evaluator
 
 Array = NDArray[Any]
 
@@ -83,51 +76,6 @@ def test_accuracy_equals_a_slow_loop(kind: str) -> None:
         assert_allclose(measured(kind, lists, held_out, k), expected, rtol=1e-12)
 
 
-def against_irspack(scores: Array, history: sp.csr_array, held_out: sp.csr_array) -> None:
-    """Hold means of recall, nDCG and coverage against irspack's, at several lengths."""
-    ks = [1, 5, 20, 100]
-    lists = top_k_rows(scores, 100, exclude=history, tie=np.zeros(scores.shape[1]))
-    for capped in (True, False):
-        judge = Evaluator(
-            sp.csr_matrix(held_out),
-            masked_interactions=sp.csr_matrix(history),
-            recall_with_cutoff=capped,
-            n_threads=1,
-        )
-        theirs = judge.get_scores_from_score_matrix(np.ascontiguousarray(scores), ks)
-        for k in ks:
-            kind = "recall" if capped else "recall_uncapped"
-            ours = measured(kind, lists, held_out, k).mean()
-            assert ours == pytest.approx(theirs[f"recall@{k}"], abs=1e-9)
-            ours = measured("ndcg", lists, held_out, k).mean()
-            assert ours == pytest.approx(theirs[f"ndcg@{k}"], abs=1e-9)
-            ours = coverage(lists[:, :k], scores.shape[1]).mean
-            assert ours == pytest.approx(theirs[f"catalog_coverage@{k}"], abs=1e-9)
-
-
-def test_random_scores_measure_as_in_irspack() -> None:
-    for seed in range(5):
-        against_irspack(*random_case(seed, n_users=80, n_items=300))
-
-
-def test_real_scores_measure_as_in_irspack(shared_data: Path) -> None:
-    source = read_movielens(shared_data / "ml-latest-small")
-    dataset = Dataset.from_tables(
-        source.interactions,
-        source.items,
-        user=source.user,
-        item=source.item,
-        positive=source.positive,
-        rules=(ListOf("genres"),),
-    )
-    parts = split(dataset, n_validation=0, n_test=150, rng=0)
-    model = Teaser(tol=1e-2).fit(parts.training)
-    scores = model.score_batch(parts.test.history)
-    # Items that score alike may be ordered either way, and do not test the metrics.
-    scores += np.random.default_rng(0).random(scores.shape) * 1e-9
-    against_irspack(scores, parts.test.history, parts.test.held_out)
-
-
 users = st.integers(0, 2**32).map(random_case)
 
 
@@ -157,8 +105,6 @@ def test_users_without_held_out_items_have_no_accuracy() -> None:
         values = measured(kind, np.array([[1], [1]]), held_out, 1)
         assert values[0] == 1
         assert np.isnan(values[1])
-    with pytest.raises(ParameterError, match="1 lists and 2 held-out"):
-        hits(np.array([[0]]), held_out)
 
 
 @given(seed=st.integers(0, 2**32), k=st.integers(2, 12))
@@ -290,34 +236,11 @@ def test_pressed_lists_are_those_that_users_are_shown(parts: Split, fitted: Teas
     presses = [{"type=film": 3} if u % 2 else None for u in range(parts.test.n_users)]
     for scale in ("robust", "paper"):
         steering = Steering(scale=scale, step=0.3)
-        lists = recommend_lists(
-            fitted,
-            parts.test,
-            k=12,
-            presses=presses,
-            steering=steering,
-            batch_memory=9 * 4 * 8 * parts.test.n_items,
-        )
+        lists = recommend_lists(fitted, parts.test, k=12, presses=presses, steering=steering)
         for row in (0, 1, 2, 31):
             history = chosen(parts.test, fitted.items_, row)
             shown = fitted.recommend(history, presses[row], k=12, steering=steering)
             assert [fitted.items_[i] for i in lists[row].tolist()] == [r.item_id for r in shown]
-
-
-def test_batches_of_any_size_give_the_same(parts: Split, fitted: Teaser) -> None:
-    whole = evaluate(fitted, parts.test, training=parts.training)
-    told: list[tuple[int, int]] = []
-    small = evaluate(
-        fitted,
-        parts.test,
-        training=parts.training,
-        batch_memory=7 * 4 * 8 * parts.test.n_items,
-        callback=lambda done, total: told.append((done, total)),
-    )
-    assert_array_equal(small.lists, whole.lists)
-    for metric, values in whole.values.items():
-        assert_array_equal(small.values[metric], values)
-    assert told == [(min(n, 60), 60) for n in range(7, 67, 7)]
 
 
 def test_values_are_those_of_the_lists(parts: Split, fitted: Teaser) -> None:
@@ -336,21 +259,6 @@ def test_values_are_those_of_the_lists(parts: Split, fitted: Teaser) -> None:
     listed = set(found.lists[:, 0].tolist())
     assert short["coverage@1"].mean == pytest.approx(len(listed) / parts.test.n_items)
     assert short["coverage@1"].mean < short["coverage@40"].mean == 1
-
-
-def test_equal_scores_go_by_popularity_or_by_place(parts: Split) -> None:
-    n_items = parts.test.n_items
-    plain = Fixed(scores=np.zeros(n_items)).fit(parts.training)
-    seen = parts.test.history.toarray() > 0
-    lists = recommend_lists(plain, parts.test, k=5)
-    for row in range(parts.test.n_users):
-        assert_array_equal(lists[row], np.flatnonzero(~seen[row])[:5])
-    popular = Fixed(scores=np.zeros(n_items)).fit(parts.training)
-    counted = np.arange(n_items) / n_items
-    popular._item_table = replace(popular.item_table_, popularity=counted)
-    lists = recommend_lists(popular, parts.test, k=5)
-    for row in range(parts.test.n_users):
-        assert_array_equal(lists[row], np.flatnonzero(~seen[row])[::-1][:5])
 
 
 def test_scores_that_are_no_numbers_are_named(parts: Split) -> None:
@@ -373,9 +281,6 @@ def test_what_cannot_be_evaluated_is_refused(parts: Split, fitted: Teaser) -> No
             evaluate(plain, parts.test, **wrong)
     with pytest.raises(ParameterError, match="60 users and 3 sets"):
         evaluate(fitted, parts.test, presses=[None] * 3)
-    short = Fixed(scores=np.zeros(3)).fit(parts.training)
-    with pytest.raises(ParameterError, match=r"Fixed returned scores of shape \(60, 3\)"):
-        evaluate(short, parts.test)
     empty = Fold(np.zeros((0, 40)), np.zeros((0, 40)), Ids([]))
     with pytest.raises(DataError, match="no users"):
         evaluate(fitted, empty)

@@ -115,8 +115,3 @@ def test_of_one_recipe_the_most_accurate_is_the_best() -> None:
     assert [t.name for t in record.table()] == list(dict.fromkeys(t.name for t in TRIED))
     assert record.best("neighbours") is TRIED[-1]
     assert record.best("other") is None
-
-
-def test_the_record_survives_json() -> None:
-    record = Recipe(TRIED, "discovered", "Because.", n_users=50)
-    assert Recipe.from_dict(json.loads(json.dumps(record.as_dict()))) == record

@@ -18,10 +18,10 @@ from teaser.errors import NotFittedError, ParameterError
 from teaser.evaluate.bonus import Bonus
 from teaser.evaluate.protocol import compare, evaluate, recommend_lists
 from teaser.evaluate.simulation import (
+    count_tags,
     draw_presses,
     has_tags,
     simulate,
-    tag_weights,
     unwanted_weights,
 )
 from teaser.extensions import DiscoveredTags
@@ -53,7 +53,7 @@ def as_counter(row: Array, tags: tuple[Tag, ...]) -> dict[Tag, float]:
 
 
 def test_weights_count_the_held_out_items_of_each_tag(parts: Split, fitted: Teaser) -> None:
-    weights = tag_weights(fitted, parts.test).toarray()
+    weights = count_tags(parts.test.held_out, fitted).toarray()
     for row in range(parts.test.n_users):
         places = np.flatnonzero(parts.test.held_out.toarray()[row])
         assert as_counter(weights[row], fitted.tags_) == tags_of(places, parts.training)
@@ -70,7 +70,7 @@ def test_only_declared_and_discovered_tags_are_drawn() -> None:
         "popularity", "not stated", "general appeal",
     ]  # fmt: skip
     lists = np.tile(np.arange(40), (60, 1))
-    wanted = tag_weights(model, fold)
+    wanted = count_tags(fold.held_out, model)
     for weights in (wanted, unwanted_weights(model, 0 * wanted, lists)):
         assert weights.shape == (60, len(model.tags_))
         assert weights.nnz > 0
@@ -78,7 +78,7 @@ def test_only_declared_and_discovered_tags_are_drawn() -> None:
 
 
 def test_unwanted_tags_are_seen_and_not_held_out(parts: Split, fitted: Teaser) -> None:
-    held_out = tag_weights(fitted, parts.test)
+    held_out = count_tags(parts.test.held_out, fitted)
     lists = recommend_lists(fitted, parts.test, k=6)
     weights = unwanted_weights(fitted, held_out, lists).toarray()
     for row in range(parts.test.n_users):
@@ -163,12 +163,18 @@ def test_a_bonus_on_the_items_of_a_tag_steers_a_model_without_tags(
     tags = parts.training.tags[:6]
     found = rival.score_batch(history, [{tag: 2, tags[0]: -1} for tag in tags])
     S = (parts.training.S.toarray() != 0).astype(float)
-    for row, tag in enumerate(tags):
-        left = np.sort(np.delete(own[row].astype(float), history[[row]].indices))
-        # Of so few items, the first eighth takes the place of the first 20.
-        step = (left[-max(1, len(left) // 8)] - np.median(left)) / 5
-        bonus = -S[:, 0] * step if tag == tags[0] else (2.0 * S[:, row] - S[:, 0]) * step
-        assert_allclose(found[row], own[row] + bonus, rtol=1e-5)
+    for row in range(len(tags)):
+        # A press moves every item of its tag by the same, and no other item.
+        moved, pressed_on = found[row] - own[row], S[:, [0, row]]
+        for kind in np.unique(pressed_on, axis=0):
+            alike = moved[(pressed_on == kind).all(axis=1)]
+            assert_allclose(alike, alike[0], atol=1e-6)
+            if not kind.any():
+                assert_allclose(alike, 0.0, atol=1e-6)
+            elif row == 0 or not kind[1]:
+                assert alike[0] < 0
+            elif not kind[0]:
+                assert alike[0] > 0
     # Drawn as for the model whose tags are pressed.
     given: dict[str, Any] = {"rng": 3, "draws": 1, "metrics": ["ndcg@10"]}
     pressed = simulate(rival, parts.test, **given)
@@ -231,11 +237,11 @@ def test_tags_of_one_kind_can_be_pressed_alone(parts: Split, fitted: Teaser) -> 
         True,
         False,
     ]
-    both = tag_weights(model, parts.test).toarray()
+    both = count_tags(parts.test.held_out, model).toarray()
     is_found = np.array([tag.discovered for tag in model.tags_])
     assert has_tags(model, "discovered")
     for among, kept in (("declared", ~is_found), ("discovered", is_found)):
-        weights = tag_weights(model, parts.test, among).toarray()
+        weights = count_tags(parts.test.held_out, model, among).toarray()
         assert_array_equal(weights, np.where(kept, both, 0))
         for strength in (3, -3):
             drawn = simulate(

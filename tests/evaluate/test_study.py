@@ -195,7 +195,6 @@ def test_the_studies_that_come_along_are_valid() -> None:
         ({"sorce": "events"}, "no entry 'sorce'.*Closest: source"),
         ({"interactions": "a", "strenght": "b"}, "no entry 'strenght'.*Closest: strength"),
         ({"tables": {}}, "no entry 'tables'"),
-        ({"interactions": "a", "items_columns": []}, r"\(--items-columns\).*prepared = .FOLDER"),
         ({"items": "a.csv"}, "needs one of source.*found none"),
         ({"source": "events", "prepared": "shop"}, "found source and prepared"),
         ({"prepared": "shop", "positive": "x > 1"}, "positive does not go with prepared"),

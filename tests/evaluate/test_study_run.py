@@ -187,7 +187,7 @@ def test_a_study_that_has_run_is_not_searched_again(
     run = StudyRun.start(
         study,
         data=folder,
-        storage=folder / "tiny.trials.jsonl",
+        out=folder,
         progress=lambda stage, done, total, doing: searched.append(doing),
     )
     for plan in study.models:
@@ -211,4 +211,4 @@ def test_a_wrong_parameter_is_found_before_any_work(tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(TEXT.replace("l2_encoder", "l3"))
     with pytest.raises(ParameterError, match="'l3'"):
-        StudyRun.start(Study.read(path), data=tmp_path)
+        StudyRun.start(Study.read(path), data=tmp_path, out=tmp_path)

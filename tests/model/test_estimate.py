@@ -79,15 +79,6 @@ def test_a_fit_is_refused_before_anything_is_allocated(gram: str) -> None:
     assert peak < 50e6
 
 
-@pytest.mark.parametrize("gram", ["sparse", "auto", "dense"])
-def test_alternating_directions_are_refused_for_their_own_arrays(gram: str) -> None:
-    n_items = int((memory_of_machine() / 8) ** 0.5)
-    X = sp.csr_array((2, n_items), dtype=np.float32)
-    D = sp.csr_array((n_items, 10), dtype=np.float32)
-    with pytest.raises(ResourceError, match="Use solver='cg' and gram='sparse'"):
-        solve(X, D, l2_weights=1, l2_encoder=1, gram=gram, solver="admm")
-
-
 def test_memory_that_runs_out_in_the_middle_is_told(dataset: Dataset) -> None:
     class Full(SparseGram):
         def apply(self, matrix: Any) -> Any:
@@ -96,10 +87,3 @@ def test_memory_that_runs_out_in_the_middle_is_told(dataset: Dataset) -> None:
     gram = Full(dataset.X, np.dtype("float32"))
     with pytest.raises(ResourceError, match=r"fit ran out of memory \(Unable .*gram='sparse'"):
         Teaser(gram=gram).fit(dataset)
-
-
-def test_double_precision_that_cannot_fit_is_offered_single() -> None:
-    n_items = int((memory_of_machine() / 45) ** 0.5)
-    X = sp.csr_array((1, n_items), dtype=np.float32)
-    with pytest.raises(ResourceError, match="dtype='float32'"):
-        check_memory(X, "sparse", FitSize(n_items, np.dtype("float64")))

@@ -14,7 +14,6 @@ from conftest import RULES, small_tables
 from numpy.testing import assert_allclose
 from on_gpu import is_available, needs_gpu
 
-import teaser
 from teaser import Dataset, Teaser
 from teaser.errors import ParameterError, ResourceError
 from teaser.extensions import (
@@ -54,13 +53,6 @@ def test_contradictions_are_refused_before_any_work(
 ) -> None:
     with pytest.raises(ParameterError, match=said):
         Teaser(**settings).fit(dataset)
-
-
-def test_the_device_is_not_part_of_the_saved_model(model: Teaser, tmp_path: Any) -> None:
-    moved = Teaser(l2_weights=5.0)
-    moved.__dict__.update(model.__dict__, device="cuda")
-    moved.save(tmp_path / "m")
-    assert teaser.load(tmp_path / "m").device == "cpu"
 
 
 @pytest.mark.parametrize("how", [{}, {"sparse": SparseEncoder(density=0.3)}], ids=str)

@@ -13,7 +13,7 @@ from oracles import Array, WeightedProblem, exact_encoder, random_problem, slow_
 
 import teaser
 from teaser.errors import ParameterError, SolverError
-from teaser.model import _arrays, _kernels
+from teaser.model import _arrays
 from teaser.model import _inverse as dense
 from teaser.model._arrays import as_dense
 from teaser.model._inverse import invert
@@ -26,14 +26,11 @@ from teaser.model.gram import (
     ProductGram,
     SparseGram,
     as_array,
-    count_product,
     gram_rows,
     item_ridge,
     nearest,
-    nearest_rows,
     row_weights,
     squares,
-    unit_basis,
     weigh_users,
 )
 
@@ -93,16 +90,6 @@ def test_rows_of_strengths_are_right_in_single_precision() -> None:
         assert_allclose(rows, (X.T @ X).toarray()[3:], rtol=1e-6)
 
 
-def test_an_operator_without_rows_is_asked_for_its_columns() -> None:
-    class Applied:
-        n_items, dtype = 30, F64
-        apply = staticmethod(lambda matrix: (interactions().T @ interactions()) @ matrix)
-        diagonal = staticmethod(lambda: np.ones(30))
-
-    rows: Any = gram_rows(Applied(), 4, 9)
-    assert_allclose(rows, (interactions().T @ interactions()).toarray()[4:9])
-
-
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, bool, np.int32, np.float32])
 @pytest.mark.parametrize("way", ["dense", "sparse"])
 def test_counts_cannot_wrap_around(kind: type, way: str) -> None:
@@ -130,41 +117,6 @@ def test_the_sparse_way_never_holds_items_by_items() -> None:
     tracemalloc.stop()
     assert found.converged
     assert peak < 0.1 * 12_000**2 * 4
-
-
-def test_counting_by_products_is_exact() -> None:
-    X = interactions()
-    assert (count_product(X, F64) == (X.T @ X).toarray()).all()
-    X.data[:] = np.random.default_rng(1).uniform(0.1, 3.0, X.nnz)
-    assert_allclose(count_product(X, np.dtype("float32")), (X.T @ X).toarray(), rtol=1e-6)
-
-
-@pytest.mark.parametrize("change", ["none", "row", "new users", "new items", "taken back"])
-def test_an_updated_gram_is_the_one_counted_anew(change: str) -> None:
-    before = interactions()
-    after = before.toarray()
-    if change == "row":
-        after[3] = 1 - after[3]
-        after[70, :5] = 1
-    elif change == "new users":
-        after = np.vstack([after, np.eye(30)[:4] + np.eye(30)[1:5]])
-    elif change == "new items":
-        after = np.hstack([after, np.ones((80, 2))])
-    elif change == "taken back":
-        after[10:20] = 0
-    gram = DenseGram.from_interactions(before, np.dtype("float32"))
-    gram.update(before, sp.csr_array(after))
-    assert gram.n_items == after.shape[1]
-    assert (after.T @ after == gram.G).all()
-    assert before.shape == (80, 30)
-
-
-@pytest.mark.parametrize("shape", [(79, 30), (80, 29)])
-def test_an_update_that_loses_users_or_items_is_refused(shape: tuple[int, int]) -> None:
-    before = interactions()
-    gram = DenseGram.from_interactions(before, F64)
-    with pytest.raises(ParameterError, match=r"G is of 30 items, .* new ones at the end"):
-        gram.update(before, before[: shape[0], : shape[1]])
 
 
 def strong_problem(seed: int = 0) -> tuple[Array, Array]:
@@ -280,13 +232,6 @@ def test_a_broken_gram_is_refused(gram: Any, said: str) -> None:
         teaser.solve(X, D, gram=gram, **GOOD)
 
 
-def test_orthonormal_columns_span_those_given() -> None:
-    A = np.random.default_rng(0).standard_normal((60, 8))
-    Q = unit_basis(A)
-    assert_allclose(Q.T @ Q, np.eye(8), atol=1e-12)
-    assert_allclose(Q @ (Q.T @ A), A, atol=1e-12)
-
-
 def positive_definite(n: int, seed: int = 0) -> np.ndarray:
     A = np.random.default_rng(seed).standard_normal((n, n))
     return A @ A.T + n * np.eye(n)
@@ -331,18 +276,3 @@ def test_a_large_array_is_inverted_by_blocks(n: int, monkeypatch: pytest.MonkeyP
     assert np.shares_memory(found, A)
     with pytest.raises(SolverError, match="singular"):
         invert(np.ones((n + 2, n + 2)))
-
-
-@pytest.mark.parametrize("m", [1, 3, 12])
-def test_nearest_items_are_found(m: int) -> None:
-    """Many cosines are equal: the first of them are kept."""
-    X = (np.random.default_rng(2).random((12, 30)) < 0.3).astype(float)
-    G = X.T @ X
-    g = np.maximum(G.diagonal(), 1.0)
-    counts, columns, cosines = np.zeros(8, np.int64), np.zeros((8, m), np.int64), np.zeros((8, m))
-    _kernels.nearest(G[4:12], 4, g, m, counts, columns, cosines)
-    wanted = nearest_rows(G[4:12], 4, g, m)
-    is_there = np.arange(m) < counts[:, None]
-    assert_array_equal(counts, wanted[0])
-    assert_array_equal(columns[is_there], wanted[1])
-    assert_allclose(cosines[is_there], wanted[2], atol=1e-9)

@@ -54,23 +54,6 @@ def test_ease_is_that_of_irspack(movies: Dataset, irspack: ModuleType, l2: float
         )
 
 
-def test_ease_is_that_of_cornac(movies: Dataset) -> None:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module="cornac")
-        cornac = importlib.import_module("cornac")
-        models = importlib.import_module("cornac.models")
-    rows = sp.coo_array(movies.X)
-    triples = [(str(u), str(i), 1.0) for u, i in zip(rows.row, rows.col, strict=True)]
-    data = cornac.data.Dataset.from_uir(triples)
-    theirs = models.EASE(lamb=50.0, posB=False, verbose=False).fit(data)
-    places = np.array([int(i) for i in data.item_ids])
-    ours = EASE(l2=50.0, dtype="float64").fit(movies)
-    assert_allclose(ours.weights_[np.ix_(places, places)], theirs.B, atol=1e-5)
-    person = 17
-    scores = ours.score_batch(movies.X[[person]])[0]
-    assert_allclose(scores[places], theirs.score(data.uid_map[str(person)]).ravel(), atol=1e-5)
-
-
 @pytest.mark.parametrize(("l2", "dropout"), [(20.0, 0.3), (100.0, 0.7)])
 def test_edlae_of_full_rank_is_that_of_irspack(
     movies: Dataset, irspack: ModuleType, l2: float, dropout: float

@@ -17,14 +17,12 @@ from teaser import Dataset, Teaser
 from teaser.data.partitions import write_partitions
 from teaser.errors import DataError, ParameterError
 from teaser.extensions import Content, DiscoveredTags, Remainder, Weights
-from teaser.model.new_items import (
+from teaser.model.prediction import (
     LEAST_MEMBERSHIP,
-    MOST_GROUPS,
     NEAREST,
     PENALTY,
     Ridge,
     extend_remainder,
-    strongest,
 )
 from teaser.profile import GENERAL, POPULARITY
 
@@ -61,19 +59,6 @@ def test_predictions_are_a_ridge_with_a_free_mean(seed: int) -> None:
     wanted = np.linalg.lstsq(np.vstack([rows, penalty]), np.vstack([Y, np.zeros((7, 3))]))[0]
     found = Ridge.fit(sp.csr_array(A), sp.csr_array(Y)).predict(sp.csr_array(N))
     assert_allclose(found, np.hstack([np.ones((5, 1)), N]) @ wanted, atol=1e-10)
-
-
-def test_of_the_groups_that_are_predicted_the_strongest_are_kept() -> None:
-    rng = np.random.default_rng(0)
-    P = rng.normal(0.1, 0.6, (9, 3 * MOST_GROUPS))
-    kept = strongest(P.copy()).toarray()
-    for own, row in zip(P, kept, strict=True):
-        order = np.argsort(-own)[:MOST_GROUPS]
-        wanted = {int(j) for j in order if own[j] >= LEAST_MEMBERSHIP}
-        assert set(np.flatnonzero(row).tolist()) == wanted
-        assert_allclose(
-            row[order], np.where(own[order] >= LEAST_MEMBERSHIP, own[order], 0).clip(0, 1)
-        )
 
 
 @pytest.mark.parametrize("dense", [False, True])

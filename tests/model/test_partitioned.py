@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import RULES, small_tables
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import teaser
@@ -22,7 +22,7 @@ from teaser import Dataset, Teaser
 from teaser.cli.main import app
 from teaser.data.partitions import Interactions, write_partitions
 from teaser.errors import ParameterError, ResourceError
-from teaser.extensions import Content, DiscoveredTags, Remainder, Weights
+from teaser.extensions import DiscoveredTags, Remainder, Weights
 from teaser.model import dask as cluster
 from teaser.model.build import placed
 from teaser.model.estimate import FitSize
@@ -78,14 +78,6 @@ class TestProducts:
         assert_allclose(gram.row_block(5, 19), G[5:19], atol=1e-12)
         assert_allclose(count_gram(parted.X, F64, user_power=power).G, G, atol=1e-11)
 
-    def test_the_same_limit_or_another_gives_the_same_bits(
-        self, parted: Dataset, kept: int
-    ) -> None:
-        M = np.random.default_rng(2).standard_normal((40, 20)).astype(np.float32)
-        F32 = np.dtype("float32")
-        one = StreamedGram(parted.X, F32, memory_limit=tight(parted.X, kept)).apply(M)
-        assert_array_equal(one, StreamedGram(parted.X, F32).apply(M))
-
 
 @pytest.mark.parametrize("gram", ["sparse", "dense", "auto", "streamed"])
 def test_a_fit_is_that_of_the_data_in_memory(parted: Dataset, local: Dataset, gram: str) -> None:
@@ -120,14 +112,6 @@ def test_neighbours_and_groups_are_those_of_the_data_in_memory(
     assert found.remainder_.nnz == wanted.remainder_.nnz > 0
     assert [group.tag for group in found.groups_.found] == [g.tag for g in wanted.groups_.found]
     assert_allclose(found.groups_.weights.toarray(), wanted.groups_.weights.toarray(), atol=1e-8)
-
-
-def test_a_fit_with_content_and_one_by_admm(parted: Dataset, local: Dataset) -> None:
-    for options in ({"content": Content(weight=2.0)}, {"solver": "admm", "max_iter": 2000}):
-        settings: Any = {"dtype": "float64", "tol": 1e-9, "l2_encoder": 50.0, **options}
-        gram = StreamedGram(parted.X, F64, memory_limit=tight(parted.X))
-        found = Teaser(gram=gram, **settings).fit(parted)
-        assert_allclose(found.encoder_, Teaser(**settings).fit(local).encoder_, atol=1e-7)
 
 
 class TestMemory:
@@ -177,18 +161,6 @@ class TestChoice:
 def test_what_is_no_size(text: Any) -> None:
     with pytest.raises(ParameterError, match="such as 2GB"):
         as_bytes(text)
-
-
-@pytest.mark.parametrize("gram", ["dense", "sparse"])
-def test_a_weighted_fit_of_partitions_is_that_of_the_data_in_memory(
-    parted: Dataset, local: Dataset, gram: str
-) -> None:
-    how: dict[str, Any] = {"dtype": "float64", "tol": 1e-12, "l2_weights": 5.0}
-    how |= {"weights": Weights(user_power=0.5, ridge_power=0.7, item_power=0.4)}
-    wanted = Teaser(**how).fit(local).encoder_
-    assert_allclose(Teaser(gram=gram, **how).fit(parted).encoder_, wanted, atol=1e-9)
-    with placed(parted, gram, dtype="float64", memory_limit="1GB", user_power=0.5) as held:
-        assert_allclose(Teaser(gram=held, **how).fit(parted).encoder_, wanted, atol=1e-9)
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5])

@@ -12,7 +12,7 @@ from oracles import WeightedProblem, exact_encoder, half_gradient, random_proble
 
 import teaser
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
-from teaser.model.gram import DenseGram
+from teaser.model.gram import ContentGram, DenseGram
 from teaser.model.solve import (
     LEAST_TOL,
     SETTLED_CHANGE,
@@ -23,7 +23,6 @@ from teaser.model.solve import (
     check_tolerance,
     conjugate_gradients,
     dispatch,
-    prepare,
 )
 
 X, D = random_problem(0)
@@ -215,7 +214,7 @@ def test_stopping_early_warns_and_says_so(solver: str) -> None:
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_where_rounding_allows_no_smaller_residual_conjugate_gradients_stop(kind: Any) -> None:
     X, D = (part.astype(kind) for part in random_problem(10))
-    system = prepare(DenseGram(X.T @ X), sp.csr_array(D), solver="cg", rng=0)
+    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rng=0)
     with pytest.warns(ConvergenceWarning, match=f"the least that {kind.__name__} reaches") as told:
         found = conjugate_gradients(
             EncoderEquation(system, 2.0, 3.0),
@@ -362,10 +361,13 @@ def test_admm_stopped_anywhere_reports_the_residual_of_what_it_returns() -> None
         assert found.residual == pytest.approx(rest / right, rel=1e-6)
 
 
-def test_it_is_symmetric_positive_and_near_the_inverse() -> None:
+@pytest.mark.parametrize("content", [0.0, 0.1, 10.0])
+def test_it_is_symmetric_positive_and_near_the_inverse(content: float) -> None:
     X, D = random_problem(13, awkward=False)
     rng = np.random.default_rng(0)
-    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rank=5, rng=rng)
+    T = sp.csr_array(np.sqrt(content) * (rng.random((len(D), 8)) < 0.3))
+    gram = ContentGram(DenseGram(X.T @ X), T)
+    system = System.build(gram, sp.csr_array(D), rank=5, rng=rng)
     equation = EncoderEquation(system, 2.0, 3.0)
     pre = Preconditioner.build(system, l1=2.0, l2=3.0)
     M, A = _matrix(pre.apply, D), _matrix(equation.operator, D)
@@ -374,6 +376,20 @@ def test_it_is_symmetric_positive_and_near_the_inverse() -> None:
     values = np.linalg.eigvals(M @ A).real
     assert values.min() > 0
     assert values.max() / values.min() < np.linalg.cond(A) / 5
+
+
+@pytest.mark.parametrize("content", [0.0, 1.0])
+def test_it_is_positive_where_nobody_chose_most_items(content: float) -> None:
+    """Their rows have no penalty either, and all of their diagonal is content."""
+    X, D = random_problem(13, awkward=False)
+    X[:, : len(D) // 2] = 0
+    rng = np.random.default_rng(0)
+    T = sp.csr_array(np.sqrt(content) * (rng.random((len(D), 8)) < 0.3))
+    gram = ContentGram(DenseGram((X.T @ X).astype(np.float32)), T)
+    how: dict[str, Any] = {"rank": 5, "rng": rng, "row_penalty": X.sum(axis=0)}
+    system = System.build(gram, sp.csr_array(D.astype(np.float32)), **how)
+    M = _matrix(Preconditioner.build(system, l1=2.0, l2=3.0).apply, D.astype(np.float32))
+    assert np.linalg.eigvalsh((M + M.T) / 2).min() > 0
 
 
 def _matrix(operator: Callable[[NDArray[Any]], NDArray[Any]], D: NDArray[Any]) -> NDArray[Any]:

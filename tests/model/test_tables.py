@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from conftest import RULES, small_tables
 
 from teaser import Category, Dataset, Rules, Tag, Teaser, artifact
-from teaser.data.new_items import read_new_items
+from teaser.data.metadata import read_new_items
 from teaser.errors import ArtifactError, DataError, ParameterError, RuleError
 from teaser.model import load
 from teaser.model.tables import (

@@ -73,20 +73,6 @@ def test_content_adds_cosines_of_tags_however_the_gram_is_held(dataset: Dataset,
     assert_allclose(model.encoder_, wanted, atol=1e-6)
 
 
-def test_solvers_and_ways_of_holding_the_gram_agree(dataset: Dataset) -> None:
-    settings: dict[str, Any] = {
-        "l2_weights": 5.0,
-        "l2_encoder": 5.0,
-        "dtype": "float64",
-        "tol": 1e-9,
-    }
-    exact = Teaser(**settings).fit(dataset).encoder_
-    assert_allclose(Teaser(gram="sparse", **settings).fit(dataset).encoder_, exact, atol=1e-6)
-    assert_allclose(
-        Teaser(solver="admm", max_iter=2000, **settings).fit(dataset).encoder_, exact, atol=1e-6
-    )
-
-
 @pytest.mark.parametrize(
     "bad", [{"l2_weights": 0}, {"l2_encoder": -1}, {"content": Content(weight=-0.1)}, {"tol": 0}]
 )
@@ -98,18 +84,6 @@ def test_parameters_are_checked_at_fit_and_not_before(
         model.fit(dataset)
     with pytest.raises(ParameterError, match=next(iter(bad))):
         model.estimate(dataset)
-
-
-def test_origins_sum_to_the_raw_score(model: Teaser) -> None:
-    history = ["i2", "i5", "i7"]
-    origins = model.origins("town=Ghent", history)
-    assert list(origins) == history
-    rows = model.item_table_.rows([model.item_table_.strengths(history)])
-    column = model.tags_.index(Tag("town", "Ghent"))
-    values = model.tag_table_.apply_basis(model.encode(rows))
-    assert sum(origins.values()) == pytest.approx(values[0, column], rel=1e-9)
-    with pytest.raises(UnknownNameError, match=r"Unknown tag town=Gent\. Closest: town=Ghent"):
-        model.origins("town=Gent", history)
 
 
 class TestAddItems:
@@ -313,15 +287,6 @@ def test_only_a_fitted_teaser_can_be_a_start(dataset: Dataset) -> None:
 EXACT: dict[str, Any] = {"tol": 1e-8, "dtype": "float64"}
 
 
-def test_fits_start_from_each_other(dataset: Dataset) -> None:
-    fits = SharedFits(dataset)
-    first = fits.fit(Teaser(l2_encoder=5.0, l2_weights=5.0, **EXACT))
-    again = fits.fit(Teaser(l2_encoder=5.5, l2_weights=5.0, **EXACT))
-    assert isinstance(first, Teaser)
-    assert isinstance(again, Teaser)
-    assert again.iterations_ < first.iterations_
-
-
 @pytest.mark.parametrize("weights", [None, Weights(user_power=0.5, ridge_power=0.5)])
 def test_a_shared_fit_is_the_fit_alone(dataset: Dataset, weights: Weights | None) -> None:
     """Whatever came before: other penalties, other kinds of models, another Gram."""
@@ -359,14 +324,3 @@ def test_powers_of_histories_and_content_are_those_of_fits_alone(
                     assert_allclose(shared.score_batch(X), alone.score_batch(X), atol=1e-10)
     with pytest.raises(ParameterError, match="history_power"):
         fits.fit(kind(weights=Weights(history_power=9.0)))
-
-
-def test_contents_and_powers_of_a_shared_teaser_are_those_of_fits_alone(dataset: Dataset) -> None:
-    fits = SharedFits(dataset)
-    for content in (None, Content(weight=0.1), Content(weight=3.0)):
-        for power in (0.0, 0.2):
-            how: dict[str, Any] = {"content": content, "weights": Weights(history_power=power)}
-            how |= {"l2_weights": 5.0, "l2_encoder": 5.0, "remainder": Remainder(neighbours=5)}
-            shared = fits.fit(Teaser(**how, **EXACT)).score_batch(dataset.X)
-            alone = Teaser(**how, **EXACT).fit(dataset).score_batch(dataset.X)
-            assert_allclose(shared, alone, atol=1e-5)

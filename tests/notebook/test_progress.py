@@ -89,3 +89,16 @@ def test_a_notebook_shows_one_output_that_ends_as_a_sentence() -> None:
     assert "<progress" not in shown["data"]["text/html"]
     assert broken[0]["data"]["text/plain"].startswith("half way: stopped in 0.")
     assert broken[1]["ename"] == "ValueError"
+
+
+def test_a_command_writes_to_a_log_what_takes_long(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console = Console(file=io.StringIO())
+    with progress_bar("reading", console=console) as update:
+        update("half of it", 0.5)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("teaser.progress.LOG_PAUSE", 0.0)
+    with progress_bar("reading", console=console) as update:
+        update("half of it", 0.5)
+    assert capsys.readouterr().err == " 50 % half of it (0 s)\n"

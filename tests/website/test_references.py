@@ -30,7 +30,7 @@ def test_every_command_and_option_is_documented_and_says_what_it_does() -> None:
         for parameter in command.params:
             assert parameter.help, f"{name} {parameter.name} has no help"
             if is_option(parameter):
-                assert f"| {flags(parameter)} | " in page, f"{name} {parameter.name}"
+                assert f"- {flags(parameter)}: " in page, f"{name} {parameter.name}"
 
 
 def test_every_public_name_is_on_one_page_of_the_reference() -> None:

@@ -1,10 +1,13 @@
-"""The two catalogues of the test set: generated events, and some known films."""
+"""The catalogues of the test set: generated events, some known films, and three foreign ones."""
 
 import json
+import random
+import tomllib
 from datetime import date
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -18,6 +21,7 @@ from teaser.words.vocabulary import Translations, Vocabulary
 
 TODAY = date(2026, 11, 16)
 FOLDER = Path(__file__).parent
+FOREIGN = ("board_games", "books", "anime")
 
 
 def translations(model: TaggedModel) -> Translations:
@@ -73,9 +77,35 @@ def year_model(column: bool) -> Teaser:
 
 
 @cache
+def foreign_model(name: str) -> Teaser:
+    """Return a model of 240 board games, books or anime, with tags as they are inferred."""
+    given = tomllib.loads((FOLDER / "foreign" / "catalogues.toml").read_text("utf-8"))[name]
+    draw, rows = random.Random(name), []  # noqa: S311
+    pairs = [f"{one} {other}" for one in given["words"] for other in given["words"] if one != other]
+    for n, title in enumerate([*given["titles"], *draw.sample(pairs, 110)] * 2):
+        row: dict[str, Any] = {
+            "item_id": f"x{n:03d}",
+            "title": title if n < 120 else f"{title} 2",
+        }
+        for column, values in given["lists"].items():
+            row[column] = "|".join(draw.sample(values, draw.randint(2, 4)))
+        for part in ("one", "numbers"):
+            row |= {column: draw.choice(values) for column, values in given[part].items()}
+        if "max_players" in row:
+            row["max_players"] = max(row["min_players"], row["max_players"])
+        rows.append(row)
+    table = pl.DataFrame(rows)
+    viewed = [(f"u{u}", f"x{i:03d}") for u in range(150) for i in draw.sample(range(240), 12)]
+    interactions = pl.DataFrame(viewed, schema=["user_id", "item_id"], orient="row")
+    return Teaser().fit(Dataset.from_tables(interactions, table))
+
+
+@cache
 def vocabulary(catalogue: str) -> Vocabulary:
     """Return the vocabulary of events, films, year_numbers or year_tags."""
     if catalogue.startswith("year"):
         return Vocabulary.from_model(year_model(column=catalogue == "year_numbers"))
+    if catalogue in FOREIGN:
+        return Vocabulary.from_model(foreign_model(catalogue))
     model = event_model() if catalogue == "events" else film_model()
     return Vocabulary.from_model(model, translations=translations(model))

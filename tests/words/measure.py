@@ -5,6 +5,7 @@ A line of the file is a request in JSON: catalogue, language, text, wishes, unkn
 
 import json
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from words.catalogues import TODAY, vocabulary
 
 from teaser.words.interpreter import read
-from teaser.words.wishes import Reading
+from teaser.words.wishes import Reading, Wish
 
 
 @dataclass
@@ -67,11 +68,34 @@ def _same(intended: Iterable[str], given: Iterable[str]) -> bool:
     return {w.casefold() for w in intended} == {w.casefold() for w in given}
 
 
+def requests(path: Path) -> list[dict[str, Any]]:
+    """Return the requests of a file: lines of JSON, or TOML on the foreign catalogues."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines()]
+    return [
+        {
+            "catalogue": name, "language": "en", "text": said, "contradiction": False,
+            "wishes": [_with_middle(wish, name) for wish in meant if wish[0] != "?"],
+            "unknown": [word[2:] for word in meant if word[0] == "?"],
+        }
+        for name, table in tomllib.loads(text).items()
+        for said, meant in table.items()
+    ]  # fmt: skip
+
+
+def _with_middle(wish: str, catalogue: str) -> str:
+    """Return a wish with the middle of its column for `~`."""
+    if not wish.endswith(" ~"):
+        return wish
+    column = wish.split(" ")[1]
+    return str(Wish.parse(f"{wish[:-1]}{vocabulary(catalogue).medians[column]}"))
+
+
 def measure(path: str | Path) -> dict[str, Score]:
     """Return the scores of a file of requests: of all, by language and by catalogue."""
     scores: dict[str, Score] = {"all": Score()}
-    for line in Path(path).read_text("utf-8").splitlines():
-        request = json.loads(line)
+    for request in requests(Path(path)):
         known = vocabulary(request["catalogue"])
         reading = read(request["text"], known, language=request["language"], today=TODAY)
         for name in ("all", request["language"], request["catalogue"]):

@@ -109,6 +109,15 @@ def test_requests_heldout_apart_are_read_as_intended() -> None:
     assert total.right / total.given >= 0.95
 
 
+@pytest.mark.parametrize(("file", "least"), [("developed", 0.9), ("apart", 0.75)])
+def test_requests_on_foreign_catalogues_are_read_as_intended(file: str, least: float) -> None:
+    scores = measure(Path(__file__).parent / "foreign" / f"{file}.toml")
+    total = scores["all"]
+    assert total.requests >= 75
+    assert total.exact / total.requests >= least
+    assert total.right / total.given >= 0.95
+
+
 @pytest.mark.parametrize(
     ("text", "likely", "expected"),
     [

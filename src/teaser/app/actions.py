@@ -5,14 +5,12 @@ once give what one after the other would.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 from teaser.app.catalogue import Catalogue, PersonalModel, read_about, read_filters, read_tags
 from teaser.app.state import (
     Event,
     State,
     check,
-    check_actions,
     check_filters,
     checked_presses,
     feed_name,
@@ -21,12 +19,13 @@ from teaser.app.state import (
     read_time,
     state_after,
     time_text,
+    within_range,
 )
 from teaser.app.store import Decided, Store
 from teaser.data.matrix import ItemId
-from teaser.data.tags import Tag, resolve_tag
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError
-from teaser.profile import MAX_PRESSES, check_press
+from teaser.profile import check_press
 
 LIMIT = "that is as far as it goes."
 TAGS_OFF = (
@@ -111,8 +110,7 @@ def _unhide(state: State, asked: Event, catalogue: Catalogue) -> Event:
 
 
 def _press(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
-    own = state if state.profiling else replace(state, profiling=True)
-    personal = PersonalModel(catalogue, own)
+    personal = PersonalModel(catalogue, state).own
     presses = current_presses(checked_presses(asked.data.get("presses")), catalogue)
     for tag, steps in presses.items():
         if abs(steps) > 1:
@@ -172,7 +170,6 @@ def _import(state: State, asked: Event, catalogue: Catalogue) -> Event:
 
 def _several(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
     """Return the actions that change something, each decided on the state after those before."""
-    check_actions(asked.data)
     found = []
     for part in parts_of(asked):
         decided = decide(state, part, catalogue)
@@ -221,7 +218,7 @@ def current_presses(presses: Mapping[Tag, int], catalogue: Catalogue) -> dict[Ta
     """Return presses by today's names of their tags; those that cancel out are left out."""
     net: dict[Tag, int] = {}
     for tag, steps in presses.items():
-        current = catalogue.model.tags_[resolve_tag(tag, catalogue.tag_index)]
+        current = catalogue.tag(tag)
         net[current] = net.get(current, 0) + steps
     return {tag: steps for tag, steps in net.items() if steps}
 
@@ -230,7 +227,8 @@ def _names_of(tags: Iterable[Tag], model: PersonalModel) -> dict[Tag, list[str]]
     """Return the texts under which presses on each tag are stored; it may have been renamed."""
     index, state = model.catalogue.tag_index, model.state
     names: dict[int, list[str]] = {index[tag]: [] for tag in tags}
-    for text in dict.fromkeys((*state.presses, *state.permanent_presses, *_pressed_texts(state))):
+    ending = [str(end.name) for end in state.ends if end.kind == "press"]
+    for text in dict.fromkeys((*state.presses, *state.permanent_presses, *ending)):
         place = index.get(Tag.parse(text))
         if place in names:
             names[place].append(text)
@@ -251,7 +249,7 @@ def _permanent(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
     temporary: dict[str, dict[str, int]] = {}
     for tag, names in _names_of(ends, model).items():
         wanted = ends[tag] - sum(map(state.temporary_steps, names))
-        net = max(-MAX_PRESSES, min(MAX_PRESSES, wanted))
+        net = within_range(wanted)
         texts |= {text: -lasting.get(text, 0) for text in names if text != str(tag)}
         texts[str(tag)] = net - lasting.get(str(tag), 0)
         if beyond := wanted - net:
@@ -268,19 +266,11 @@ def _total(names: Iterable[str], state: State) -> int:
     return sum(state.permanent_presses.get(name, 0) + state.temporary_steps(name) for name in names)
 
 
-def _pressed_texts(state: State) -> list[str]:
-    return [str(end.name) for end in state.ends if end.kind == "press"]
-
-
 def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[Tag, int]:
     """Return the steps on each tag as far as its range goes; a tag at its end is left out."""
-    found = {}
-    for tag, steps in presses.items():
-        now = model.presses.get(tag, 0)
-        end = max(-MAX_PRESSES, min(MAX_PRESSES, now + steps))
-        if end != now:
-            found[tag] = end - now
-    return found
+    net = model.presses
+    moved = {tag: within_range(net.get(tag, 0) + n) - net.get(tag, 0) for tag, n in presses.items()}
+    return {tag: steps for tag, steps in moved.items() if steps}
 
 
 def _stored_id(item: object, stored: Iterable[ItemId]) -> object:

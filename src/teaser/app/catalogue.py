@@ -4,13 +4,15 @@ Items and tags that the model does not have stay in a person's state and are ign
 """
 
 import base64
+import logging
 import math
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, tzinfo
-from functools import cached_property, lru_cache, wraps
-from threading import Lock
+from functools import cached_property, lru_cache, partial, wraps
+from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
@@ -19,26 +21,24 @@ from numpy.typing import NDArray
 
 from teaser.app.monitoring import measured
 from teaser.app.state import ListFilter, State
+from teaser.data.dataset import Dataset
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import ParameterError, SearchTimeoutError
+from teaser.errors import ParameterError, TeaserError
 from teaser.model.filters import NO_FILTERS
 from teaser.model.scores import Scored
-from teaser.model.tables import History
-from teaser.model.tagged import TaggedModel
 from teaser.model.teaser import Teaser
 from teaser.profile import (
     GENERAL,
     NOT_STATED,
     POPULARITY,
-    PressesLike,
     Profile,
     Steering,
     place_presses,
 )
 from teaser.recommend import Recommendations
-from teaser.steer import Lift, smallest_presses
+from teaser.steer import smallest_presses
 from teaser.steer.quick_start import QuickStart
 from teaser.steer.variety import spread
 from teaser.words.wishes import (
@@ -48,6 +48,8 @@ from teaser.words.wishes import (
     matching_items,
     number_columns,
 )
+
+log = logging.getLogger("teaser")
 
 # What browsers show; of other types they would show a broken picture.
 _PICTURES = {f"image/{kind}" for kind in ("svg+xml", "png", "jpeg", "gif", "webp", "avif")}
@@ -167,9 +169,28 @@ class Catalogue:
             return f"https:{cell}"
         return cell if cell[:8].lower() == "https://" else None
 
-    def allowed(self, tags: Iterable[Tag] = (), **filters: Any) -> NDArray[np.bool_]:
-        """Return a mask of the items that pass filters; see `teaser.words.wishes`."""
-        return matching_items(self.model, tags, **filters)
+    def tag(self, tag: Tag | str) -> Tag:
+        """Return a tag by its name of today, or raise `UnknownNameError` if there is none."""
+        return self.model.tags_[resolve_tag(tag, self.tag_index)]
+
+    def title(self, item_id: object) -> str:
+        """Return the title of an item; its id if it has none, or if the model does not have it."""
+        place = self.model.items_.find(item_id)
+        found = None if place is None else self.model.title(place)
+        return found or str(item_id)
+
+    @property
+    def over(self) -> NDArray[np.bool_] | None:
+        """A mask of the items whose last day has passed; None if the data have no ends."""
+        return None if self._last_days is None else self._last_days < np.datetime64(self.today)
+
+    @cached_property
+    def _last_days(self) -> NDArray[np.datetime64] | None:
+        """The last day of each item, that of its date where it has no end; NaT where none."""
+        ends, dates = item_dates(self.model, "end"), item_dates(self.model)
+        return (
+            None if ends is None else (ends if dates is None else ends.fill_null(dates)).to_numpy()
+        )
 
     @property
     def today(self) -> date:
@@ -250,10 +271,30 @@ class Catalogue:
         rules = [r for r in self.model.rules_.tags if isinstance(r, Category | ListOf)]
         return {r.name: r.values(table) for r in rules if set(r.columns) <= set(table.columns)}
 
+    def times(self, item_id: ItemId) -> tuple[date, date | None] | None:
+        """Return the begin and the end of an item, as days or times; None if it has no date."""
+        place = self.model.items_.index_of(item_id)
+        begin, end = (_moment(self._cell(role, place)) for role in ("date", "end"))
+        return None if begin is None else (begin, end)
+
+    def cell(self, column: str, item_id: ItemId) -> str | None:
+        """Return the text of a column of the metadata; None if there is none."""
+        if column not in self.model.table_.columns:
+            return None
+        found = self.model.table_[column][self.model.items_.index_of(item_id)]
+        return (str(found).strip() or None) if found is not None else None
+
     def _cell(self, role: str, place: int) -> str | None:
         column = self._roles.get(role)
-        found = self.model.table_[column][place] if column else None
-        return (str(found).strip() or None) if found is not None else None
+        return self.cell(column, self.model.items_[place]) if column else None
+
+
+def _moment(text: str | None) -> date | None:
+    """Return a day or a time that a cell has."""
+    for kind in (date, datetime):
+        with suppress(ValueError):
+            return kind.fromisoformat(text or "")
+    return None
 
 
 def cached_per_catalogue(
@@ -295,16 +336,13 @@ def _safe_link(text: str | None) -> str | None:
     return text
 
 
-# A mask has a byte for each item, and people of one site like the same filters.
-_MAX_CACHED = 32
 Mask = NDArray[np.bool_]
-_Bounds = tuple[tuple[str, float], ...]
 
 
 def filter_mask(
     catalogue: Catalogue, filters: ListFilter, today: date | None = None
 ) -> Mask | None:
-    """Return a mask of the items that pass filters, not to be changed; None if all pass.
+    """Return a mask of the items that pass filters; None if all pass.
 
     Parameters
     ----------
@@ -314,20 +352,25 @@ def filter_mask(
     if not filters:
         return None
     first, last = days_of(catalogue, filters, today)
-    return _mask(
-        catalogue,
-        tuple(known_tags(catalogue, filters.only)),
-        tuple(known_tags(catalogue, filters.without)),
-        _known_bounds(catalogue, filters.at_most),
-        _known_bounds(catalogue, filters.at_least),
-        (first, last),
+    at_most, at_least = (
+        {name: bound for name, bound in bounds.items() if name in catalogue.numbers}
+        for bounds in (filters.at_most, filters.at_least)
+    )
+    return matching_items(
+        catalogue.model,
+        known_tags(catalogue, filters.only),
+        without=known_tags(catalogue, filters.without),
+        at_most=at_most,
+        at_least=at_least,
+        first=first,
+        last=last,
     )
 
 
 def without_tags(catalogue: Catalogue, texts: Iterable[str]) -> Mask | None:
-    """Return a mask of the items that have none of some tags, not to be changed; None if all."""
-    tags = tuple(sorted(set(known_tags(catalogue, texts)), key=str))
-    return _mask(catalogue, (), tags, (), (), (None, None)) if tags else None
+    """Return a mask of the items that have none of some tags; None if all."""
+    tags = known_tags(catalogue, texts)
+    return matching_items(catalogue.model, without=tags) if tags else None
 
 
 def days_of(
@@ -402,12 +445,11 @@ def read_tags(catalogue: Catalogue, texts: Iterable[str], kept: Iterable[str] = 
         If all items have a tag, as with general appeal.
     """
     known, found = set(kept), []
-    index, tags = catalogue.tag_index, catalogue.model.tags_
     for text in texts:
-        if text in known and Tag.parse(text) not in index:
+        if text in known and Tag.parse(text) not in catalogue.tag_index:
             found.append(text)
             continue
-        tag = tags[resolve_tag(Tag.parse(text), index)]
+        tag = catalogue.tag(Tag.parse(text))
         if tag.feature not in catalogue.features:
             raise ParameterError(f"All items have {tag}, so no list can be made by it. Press it.")
         found.append(str(tag))
@@ -426,43 +468,22 @@ def by_date(catalogue: Catalogue, today: date) -> NDArray[np.int64]:
     return np.argsort(np.array(order), kind="stable")
 
 
-def places_of(catalogue: Catalogue, item_ids: Iterable[ItemId]) -> list[int]:
-    """Return the positions of the items that the catalogue has."""
-    found = (catalogue.model.items_.find(item_id) for item_id in item_ids)
-    return [place for place in found if place is not None]
-
-
-@cached_per_catalogue(_MAX_CACHED)
-def _mask(
-    catalogue: Catalogue,
-    only: tuple[Tag, ...],
-    without: tuple[Tag, ...],
-    at_most: _Bounds,
-    at_least: _Bounds,
-    days: tuple[date | None, date | None],
-) -> Mask:
-    found = catalogue.allowed(
-        only,
-        without=without,
-        at_most=dict(at_most),
-        at_least=dict(at_least),
-        first=days[0],
-        last=days[1],
-    )
-    found.setflags(write=False)
-    return found
-
-
-def _known_bounds(catalogue: Catalogue, bounds: Mapping[str, float]) -> _Bounds:
-    return tuple((name, bound) for name, bound in bounds.items() if name in catalogue.numbers)
-
-
 @dataclass(frozen=True)
 class PersonalModel:
     """One person's state with the model of one catalogue."""
 
     catalogue: Catalogue
     state: State
+
+    @property
+    def own(self) -> "PersonalModel":
+        """The model with the person's profile, also while lists are made without it."""
+        # `self` is not kept: a cycle would hold a replaced model until the collector comes.
+        return self if self.state.profiling else self._profiling
+
+    @cached_property
+    def _profiling(self) -> "PersonalModel":
+        return PersonalModel(self.catalogue, replace(self.state, profiling=True))
 
     @cached_property
     def history(self) -> list[ItemId] | dict[ItemId, float]:
@@ -499,6 +520,16 @@ class PersonalModel:
     def steering(self) -> Steering:
         """The settings of the state that change scores; without profile there are none."""
         return Steering(balance=self.state.balance) if self.state.profiling else Steering()
+
+    @property
+    def taste(self) -> dict[str, Any]:
+        """The arguments that most functions of the library take."""
+        return {
+            "history": self.history,
+            "presses": self.presses,
+            "about": self.about,
+            "steering": self.steering,
+        }
 
     @cached_property
     @measured("model")
@@ -546,41 +577,42 @@ class PersonalModel:
     @cached_property
     def hidden(self) -> NDArray[np.bool_] | None:
         """A mask of the items that are never shown, by themselves or by a tag; None if none is."""
-        places = places_of(self.catalogue, self.state.hidden)
+        items = self.catalogue.model.items_
+        places = [place for i in self.state.hidden if (place := items.find(i)) is not None]
         by_tag = without_tags(self.catalogue, self.state.hidden_tags)
         if not places and by_tag is None:
             return None
-        items = self.catalogue.model.items_
         mask = np.zeros(len(items), dtype=bool) if by_tag is None else ~by_tag
         mask[places] = True
         return mask
+
+    @cached_property
+    def left_out(self) -> NDArray[np.bool_] | None:
+        """A mask of the items that no list has: hidden, or over; None if all may be listed."""
+        masks = [mask for mask in (self.hidden, self.catalogue.over) if mask is not None]
+        return np.logical_or.reduce(masks) if masks else None
 
     def is_hidden(self, item_id: ItemId) -> bool:
         """Return whether an item is never shown, by itself or by one of its tags."""
         place = self.catalogue.model.items_.find(item_id)
         return place is not None and self.hidden is not None and bool(self.hidden[place])
 
-    def shown(
-        self, allowed: NDArray[np.bool_] | None = None, *, filtered: bool = True
-    ) -> NDArray[np.bool_]:
-        """Return a mask of the items that may be recommended: allowed and not hidden.
-
-        `filtered=False` leaves out the filters of the current feed.
-        """
+    def shown(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """Return a mask of the items that may be recommended: allowed, not hidden, not over."""
         items = self.catalogue.model.items_
         mask = np.ones(len(items), dtype=bool) if allowed is None else allowed.copy()
-        own = filter_mask(self.catalogue, self.state.filters) if filtered else None
+        own = filter_mask(self.catalogue, self.state.filters)
         if own is not None:
             mask &= own
-        if self.hidden is not None:
-            mask &= ~self.hidden
+        if self.left_out is not None:
+            mask &= ~self.left_out
         return mask
 
     @measured("model")
-    def rank(self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    def rank(self, *, k: int = 12) -> NDArray[np.int64]:
         """Return the positions of the items that `recommend` returns."""
-        is_limited = self.hidden is not None or bool(self.state.filters)
-        mask = self.shown(allowed) if is_limited else allowed
+        is_limited = self.left_out is not None or bool(self.state.filters)
+        mask = self.shown() if is_limited else None
         if self.is_by_date:
             order = by_date(self.catalogue, self.catalogue.today)
             return (order if mask is None else order[mask[order]])[:k]
@@ -591,11 +623,9 @@ class PersonalModel:
         return spread(model, self.scores, variety=variety, k=k, seen=seen, allowed=mask)
 
     @measured("model")
-    def recommend(
-        self, *, k: int = 12, allowed: NDArray[np.bool_] | None = None
-    ) -> Recommendations:
+    def recommend(self, *, k: int = 12) -> Recommendations:
         """Return the list, with the variety of the state, among the items that may be shown."""
-        return self.entries(self.rank(k=k, allowed=allowed))
+        return self.entries(self.rank(k=k))
 
     @measured("model")
     def entries(self, places: NDArray[np.int64]) -> Recommendations:
@@ -616,6 +646,26 @@ def known_presses(catalogue: Catalogue, presses: Mapping[str, int]) -> dict[Tag,
     parsed = {Tag.parse(text): steps for text, steps in presses.items()}
     known = {tag: steps for tag, steps in parsed.items() if tag in index}
     return {tags[place]: steps for place, steps in place_presses(known, index).items() if steps}
+
+
+@cached_per_catalogue(1)
+def _dataset(catalogue: Catalogue) -> Dataset | None:
+    """Return the data set that the model was fitted to; None if its folder cannot be used."""
+    path = catalogue.model.dataset_path_
+    try:
+        return Dataset.load(path) if path is not None and Path(path).exists() else None
+    except TeaserError as error:
+        log.warning("the data set of the model cannot be used, so users begin anew: %s", error)
+        return None
+
+
+def known_history(catalogue: Catalogue, user_id: str) -> dict[ItemId, float]:
+    """Return the strengths of what a user of the data chose; empty for anybody else."""
+    dataset = _dataset(catalogue)
+    if dataset is None or dataset.users.find(user_id) is None:
+        return {}
+    found = dataset.history(user_id)
+    return dict(found) if isinstance(found, dict) else dict.fromkeys(found, 1.0)
 
 
 def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
@@ -639,24 +689,5 @@ def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
     return list(dict.fromkeys(str(known[resolve_tag(text, index)]) for text in given))
 
 
-# A search takes a whole core, so a worker makes one at a time.
-SECONDS, WAIT_SECONDS = 0.1, 0.05
-_searching = Lock()
-
-
-def find_lift(
-    model: TaggedModel, item_id: ItemId, history: History, presses: PressesLike, **options: Any
-) -> Lift | None:
-    """Return the result of `smallest_presses`.
-
-    Raises
-    ------
-    SearchTimeoutError
-        If the search does not end within `SECONDS`, or if another one is under way.
-    """
-    if not _searching.acquire(timeout=WAIT_SECONDS):
-        raise SearchTimeoutError(WAIT_SECONDS)
-    try:
-        return smallest_presses(model, item_id, history, presses, seconds=SECONDS, **options)
-    finally:
-        _searching.release()
+# The presses that bring an item up, or `SearchTimeoutError`: a search takes a whole core.
+find_lift = partial(smallest_presses, seconds=0.1)

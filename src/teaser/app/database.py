@@ -289,11 +289,8 @@ class StoreThreads:
         self._turns = anyio.CapacityLimiter(CONNECTIONS)
         self._threads = anyio.CapacityLimiter(math.inf)
 
-    async def run(self, work: Callable[[], T], *, patience: float | None = None) -> T:
+    async def run(self, work: Callable[[], T]) -> T:
         """Return what the work returns.
-
-        `patience` is the time in seconds after which to give up in any case, for work that only
-        reads.
 
         Raises
         ------
@@ -302,16 +299,11 @@ class StoreThreads:
         """
         turn = object()
         try:
-            with anyio.fail_after(self.patience if patience is None else patience):
+            with anyio.fail_after(self.patience):
                 await self._turns.acquire_on_behalf_of(turn)
         except TimeoutError:
             raise StoreError(LATE, problem="late") from None
         try:
-            with anyio.fail_after(patience):
-                return await anyio.to_thread.run_sync(
-                    work, limiter=self._threads, abandon_on_cancel=patience is not None
-                )
-        except TimeoutError:
-            raise StoreError(LATE, problem="late") from None
+            return await anyio.to_thread.run_sync(work, limiter=self._threads)
         finally:
             self._turns.release_on_behalf_of(turn)

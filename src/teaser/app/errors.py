@@ -9,10 +9,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.routing import Match, Mount
 
 from teaser.app.api import validation
-from teaser.app.http import MCP, MONITORING, Refusal, Refused, Scope
+from teaser.app.http import EMBED, MCP, MONITORING, Refusal, Refused, Scope
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.monitoring import current_request
 from teaser.app.pages.render import render, visitor_of
@@ -47,7 +46,6 @@ _STATUS: dict[type[BaseException], tuple[int, str]] = {
 _RPC_REFUSED, _RPC_FAILED = -32600, -32603
 # The most letters of an error: errors shorten names by themselves, but there may be many.
 _LONGEST = 2_000
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _UNREADABLE_JSON = (
     "The body cannot be read: it is not JSON in UTF-8, is nested too deep, or has a number with "
     "too many digits."
@@ -82,11 +80,8 @@ def add_error_handlers(app: FastAPI) -> None:
             code, message = "unreadable", _UNREADABLE_FORM if is_form else _UNREADABLE_JSON
         elif message == HTTPStatus(status).phrase:
             message = _BY_STATUS.get(status, message)
-        allowed = {"allow": ", ".join(allowed_methods(request))} if status == 405 else {}
-        if allowed and request.method == "OPTIONS":
-            return Response(status_code=204, headers=allowed)
         response = _response(request, status, code, message)
-        response.headers.update({**(error.headers or {}), **allowed})
+        response.headers.update(error.headers or {})
         return response
 
     @app.exception_handler(ClientDisconnect)
@@ -121,21 +116,6 @@ def _expected(request: Request, error: TeaserError) -> Response:
     return response
 
 
-def allowed_methods(request: Request) -> list[str]:
-    """Return the methods that the path of a request takes.
-
-    The routes of one path are asked one by one: the framework names the methods of the first only.
-    """
-    scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
-    found = ["OPTIONS"]
-    for method in _METHODS:
-        # Static files match every method and take GET.
-        routes = (r for r in request.app.routes if method == "GET" or not isinstance(r, Mount))
-        if Match.FULL in (route.matches({**scope, "method": method})[0] for route in routes):
-            found += ["GET", "HEAD"] if method == "GET" else [method]
-    return sorted(found)
-
-
 def status_of(error: Exception) -> tuple[int, str]:
     """Return the HTTP status of an error, and its code for programs."""
     by_class = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
@@ -167,8 +147,8 @@ def _response(
             return JSONResponse(_rpc_error(status, said), status_code=status)
         return JSONResponse({"error": said}, status_code=status)
     visitor = visitor_of(request, with_person=False)  # an error page needs no database
-    found = error_message(status, message, visitor.texts, error)
-    values: dict[str, Any] = {"code": status, "message": found.text, "details": found.details}
+    text, details = error_message(status, message, visitor.texts, error)
+    values: dict[str, Any] = {"code": status, "message": text, "details": details}
     values["request_id"] = named.request_id if named is not None else None
     return render(request, visitor, "error.html", status=status, **values)
 
@@ -186,7 +166,7 @@ def _rpc_error(status: int, said: dict[str, str]) -> dict[str, Any]:
 
 def _wants_page(request: Request) -> bool:
     path = request.url.path
-    if path.startswith("/api/") or path in (*MONITORING, "/openapi.json", MCP):
+    if path.startswith("/api/") or path in (*MONITORING, "/openapi.json", MCP, EMBED):
         return False
     kinds = request.headers.get("accept", "*/*")
     return any(kind in kinds for kind in ("text/html", "text/*", "*/*"))

@@ -17,25 +17,25 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial, wraps
 from threading import Lock
-from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from fastapi import HTTPException, Request, Response
+from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from itsdangerous import Signer
 from pydantic import AfterValidator
 from starlette.requests import ClientDisconnect
 
 from teaser.app.brand import Brand
-from teaser.app.catalogue import Catalogue
+from teaser.app.catalogue import Catalogue, known_history
 from teaser.app.database import StoreThreads
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, RequestRecord, Traces, begin_request, log_request
 from teaser.app.settings import Settings, is_loopback
-from teaser.app.store import Store, id_of
-from teaser.errors import ParameterError, StoreError, TeaserError
+from teaser.app.store import Store
+from teaser.errors import ParameterError, StoreError, TeaserError, shortened
 
-# Imports and previews of them a minute, of one person and from one address.
+# Imports a minute, of one person and from one address.
 IMPORTS = 6
 _MAX_BUCKETS = 20_000
 _LOOPBACK = ("127.0.0.0/8", "::1")
@@ -145,7 +145,6 @@ def _network_name(name: str) -> str:
     return name
 
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -182,42 +181,33 @@ def store_of(request: Request) -> Store:
     return services_of(request).store.without_site
 
 
-def limit_imports(request: Request, person_id: str = "") -> None:
-    """Raise `HTTPException` 429 if a person of the API, or an address, imports too often.
-
-    This holds also where the rate of requests has no limit.
-    """
-    services = services_of(request)
-    names = [person_id] if person_id else []
-    if not (person_id and services.settings.needs_keys):  # a program imports for many people
-        names.append(address_of(request.scope))
-    if seconds := max(map(services.limits.imports.take, names)):
-        refused = too_many(seconds)
-        raise HTTPException(429, refused.message, {"Retry-After": str(seconds)})
-
-
-def uses_store(route: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Mark a route that uses the store: it runs in the store's own threads.
-
-    While the database hangs, the other routes then find threads, and this one ends in time. The
-    route must take `request`.
-    """
-
-    @wraps(route)
-    async def run(*args: P.args, **values: P.kwargs) -> T:
-        request: Any = values["request"]
-        return await services_of(request).threads.run(partial(route, *args, **values))
-
-    return run
+def without_store(route: T) -> T:
+    """Mark a route that needs no store: it answers also while the database hangs."""
+    route.needs_store = False  # type: ignore[attr-defined]
+    return route
 
 
 class StoreRoute(APIRoute):
-    """A route of the API that uses the store."""
+    """A route that uses the store: it takes `request`, and runs in the store's own threads.
+
+    While the database hangs, the routes without store then find threads, and this one ends in time.
+    """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         # A router that includes another makes its routes again.
-        is_marked = inspect.iscoroutinefunction(endpoint)
-        super().__init__(path, endpoint if is_marked else uses_store(endpoint), **options)
+        is_made = inspect.iscoroutinefunction(endpoint)
+        if not is_made and getattr(endpoint, "needs_store", True):
+            endpoint = _in_store_threads(endpoint)
+        super().__init__(path, endpoint, **options)
+
+
+def _in_store_threads(route: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:
+    @wraps(route)
+    async def run(*args: Any, **values: Any) -> T:
+        threads = services_of(values["request"]).threads
+        return await threads.run(partial(route, *args, **values))
+
+    return run
 
 
 TOKEN = "teaser"  # noqa: S105 - the name of a cookie
@@ -280,19 +270,13 @@ def is_signed(token: str, key: bytes) -> bool:
     return _signer(key).validate(token)
 
 
-def holder_of(
-    cookies: Mapping[str, str], store: Store, *, trusts_signature: bool = False
-) -> tuple[str | None, str | None]:
-    """Return the token in the site's cookies, and the id of the person who holds it.
+def signed_token(cookies: Mapping[str, str], store: Store) -> str | None:
+    """Return the token in the site's cookies if this server signed it.
 
-    Only a token that this server signed counts. Otherwise somebody could plant a token of their
-    choice in a browser and read the profile later. With `trusts_signature` the store is not asked
-    about it, so that the person may not be there.
+    Otherwise somebody could plant a token of their choice in a browser and read the profile later.
     """
     token = cookies.get(TOKEN)
-    if not token or not is_signed(token, store.signing_key):
-        return None, None
-    return token, id_of(token) if trusts_signature else store.find_person(token)
+    return token if token and is_signed(token, store.signing_key) else None
 
 
 def _signer(key: bytes) -> Signer:
@@ -447,21 +431,28 @@ HEADERS = [
 _NOT_CACHED = (b"cache-control", b"no-store")
 # Paths for monitoring: not limited in rate, never a page, without cookies.
 HEALTH = "/healthz"
+# The list in pages of other sites: its address, and that of its script.
+EMBED, EMBED_SCRIPT = "/embed", "/embed.js"
 # The address of assistants, whose errors are those of JSON-RPC.
 MCP = "/mcp"
 MONITORING = (HEALTH, "/readyz", "/metrics")
 _API, _ADMIN = "/api/v1/", "/api/v1/admin/"
 _PERSON, _PERSON_ID = re.compile("/api/v1/people/([^/]+)"), re.compile("[A-Za-z0-9_-]{43}")
+# In place of a person's id: the user whom a header names, by an id of the key's owner.
+_OWN, _MAX_USER_ID = "own", 200
 _LENGTH = re.compile("[0-9]{1,19}")
 _MAX_HEAD = 65_536  # the server below refuses longer addresses by itself
-# Of unfinished bodies larger than `max_body`: their bytes in one process, and how many from one
-# address. Smaller ones are bounded by the number of connections.
-MAX_BUFFERED = 32 << 20
-MAX_LARGE = 4
 _CLOSE = {"Connection": "close"}  # what is left of the body is not read
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
 # Pages whose visitors need no cookie: readers of a shared list, those who just deleted their data.
-_NO_COOKIE = re.compile("/(s|api|static)/.*|/deleted")
+_NO_COOKIE = re.compile("/(s|api|static)/.*|/deleted|/embed.*")
+# Any page may read the answer, also why it is refused: `Guard` checks the origin of a request.
+_EMBEDDED = [
+    (b"cross-origin-resource-policy", b"cross-origin"),
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-headers", b"content-type"),
+    (b"access-control-max-age", b"600"),
+]
 _REQUEST_ID = re.compile("[A-Za-z0-9_-]{8,64}")
 _LEFT = 499  # what nginx logs for a client that left before its answer
 
@@ -484,32 +475,7 @@ class Observer:
             return
         scope = {**scope}  # the router writes the route into it
         method = scope["method"] if scope["method"] in _METHODS else "other"
-        start, record, status = time.perf_counter(), self._new_record(scope), 0
-        has_left = False
-
-        def finish() -> None:
-            nonlocal status
-            if status < 0:
-                return
-            seconds, answered = time.perf_counter() - start, _LEFT if has_left else status or _LEFT
-            status = -1
-            counted, route = ("GET" if method == "HEAD" else method), _route_name(scope)
-            if route == "other":
-                counted = "other"
-            with suppress(OSError):  # a full disk must not fail the request
-                self.metrics.count(counted, route, answered, seconds)
-            is_noise = scope["path"] in MONITORING or answered in (421, 429)
-            facts = {"method": method, "route": route, "status": answered}
-            facts["ms"] = round(seconds * 1e3, 1)
-            log_request(record, facts, level=logging.DEBUG if is_noise else logging.INFO)
-            if self.traces is not None:
-                self.traces.end_request(record.span, method, route, answered)
-
-        async def receive_observed() -> Message:
-            nonlocal has_left
-            message = await receive()
-            has_left |= message["type"] == "http.disconnect" and not status
-            return message
+        start, record, status = time.perf_counter(), self._new_record(scope), _LEFT
 
         async def send_observed(message: Message) -> None:
             nonlocal status
@@ -517,15 +483,27 @@ class Observer:
                 status = message["status"]
                 given = (b"x-request-id", record.request_id.encode())
                 message["headers"] = [*message.get("headers", ()), given]
-            elif message["type"] == "http.response.body" and not message.get("more_body", False):
-                finish()  # before it is sent: whoever has it finds it counted
             await send(message)
 
         begin_request(record)
         try:
-            await self.app(scope, receive_observed, send_observed)
+            await self.app(scope, receive, send_observed)
         finally:
-            finish()
+            self._finish(scope, record, method, status, time.perf_counter() - start)
+
+    def _finish(
+        self, scope: Scope, record: RequestRecord, method: str, status: int, seconds: float
+    ) -> None:
+        """Count, log and trace an answer."""
+        route = _route_name(scope)
+        counted = "other" if route == "other" else "GET" if method == "HEAD" else method
+        with suppress(OSError):  # a full disk must not fail the request
+            self.metrics.count(counted, route, status, seconds)
+        facts = {"method": method, "route": route, "status": status, "ms": round(seconds * 1e3, 1)}
+        is_noise = scope["path"] in MONITORING or status in (421, 429)
+        log_request(record, facts, level=logging.DEBUG if is_noise else logging.INFO)
+        if self.traces is not None:
+            self.traces.end_request(record.span, method, route, status)
 
     def _new_record(self, scope: Scope) -> RequestRecord:
         """Return the record of a new request, under the id that a trusted proxy gave it."""
@@ -576,8 +554,6 @@ class Guard:
         self.refusal = refusal
         self._is_own_host = lru_cache(maxsize=100)(self.settings.is_own_host)
         self._key: bytes | None = None
-        # The address and the bytes so far of each large body that has not come to its end.
-        self._large: dict[int, tuple[str, int]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -641,7 +617,7 @@ class Guard:
                 "This server does not answer under that name. Use its address, or let its "
                 "operator add the name with --host-name.",
             )
-        if path in MONITORING:
+        if path in MONITORING and is_among(address_of(request.scope), self.settings.monitoring):
             return None
         seconds = self.services.limits.addresses.take(address_of(request))
         return too_many(seconds) if seconds else None
@@ -650,19 +626,81 @@ class Guard:
         """Check the key, or the origin where no key is needed, and the form of a person's id."""
         path, writes = request.scope["path"], request.method not in ("GET", "OPTIONS")
         if not (path == MCP or path.startswith(_API)):
+            if path in MONITORING:
+                return await self._check_watcher(request)
+            if path == EMBED:
+                return self._check_embedder(request)
             if request.method == "POST":
                 need_own_origin(request)
-            return None
+            return self._limit_imports(request)
         is_admin = path.startswith(_ADMIN) and not is_loopback(self.settings.host)
-        if self.settings.needs_keys or is_admin:
+        found = _PERSON.match(path)
+        is_own = found is not None and found[1] == _OWN
+        if self.settings.needs_keys or is_admin or is_own:
             if (refused := await self._check_key(request)) is not None:
                 return refused
         elif writes:
             refuse_other_sites(request)
-        found = _PERSON.match(path) if writes else None
+        if found is not None and is_own:
+            return await self._find_own(request, path[found.end() :])
+        found = found if writes else None
         if found is not None and not _PERSON_ID.fullmatch(found[1]):
             return Refused(422, "invalid", "person_id must be an id as POST /people gave it.")
-        return None
+        return self._limit_imports(request)
+
+    def _limit_imports(self, request: Request) -> Refused | None:
+        """Refuse an import of a person of the API, or from an address, that comes too often.
+
+        This holds also where the rate of requests has no limit.
+        """
+        path, person = request.scope["path"], ""
+        if request.method != "POST" or not self.settings.takes_import(path):
+            return None
+        if (found := _PERSON.match(path)) is not None:
+            person = found[1]
+        names = [person] if person else []
+        if not (person and self.settings.needs_keys):  # a program imports for many people
+            names.append(address_of(request.scope))
+        seconds = max(map(self.services.limits.imports.take, names))
+        return too_many(seconds) if seconds else None
+
+    async def _check_watcher(self, request: Request) -> Refused | None:
+        """Return why the sender may not see how the server is doing."""
+        allowed = self.settings.monitoring
+        if request.scope["path"] == HEALTH or is_among(address_of(request.scope), allowed):
+            return None
+        if "key" in [name.strip() for name in allowed.split(",")]:
+            return await self._check_key(request)
+        said = "Only some addresses may see this. Let TEASER_MONITORING name it."
+        return Refused(403, "forbidden", said)
+
+    def _check_embedder(self, request: Request) -> Refused | None:
+        """Return why the page that wants to show the list is refused."""
+        source = request.headers.get("origin", "")
+        allowed = [own_origin(request), *map(_origin, self.settings.embedders)]
+        if request.method != "POST" or (source and _origin(source) in allowed):
+            return None
+        page = shortened(source) or "no site that it names"
+        said = f"A page of {page} may not show this list. Let TEASER_ORIGINS have its origin."
+        return Refused(403, "forbidden", said)
+
+    async def _find_own(self, request: Request, rest: str) -> Refused | None:
+        """Put the id of the person whom `User-Id` names into the path; nothing logs a path."""
+        try:
+            name = request.headers.get("user-id", "").encode("latin-1").decode().strip()
+        except UnicodeDecodeError:
+            name = ""
+        if not 0 < len(name) <= _MAX_USER_ID:
+            said = f"Name the user in the header User-Id: 1 to {_MAX_USER_ID} characters in UTF-8."
+            return Refused(422, "invalid", said)
+        key_name, catalogue = request.scope["teaser_key"], self.services.holder.current
+        find = partial(self.services.store.own_person, key_name, name)
+        if (person_id := await self.services.threads.run(find)) is None:
+            # Not in the threads of the store: the data set may have to be read first.
+            history = await asyncio.to_thread(known_history, catalogue, name)
+            person_id = await self.services.threads.run(partial(find, history))
+        request.scope["path"] = f"{_API}people/{person_id}{rest}"
+        return self._limit_imports(request)
 
     async def _check_key(self, request: Request) -> Refused | None:
         """Return why the key of a request is refused; its requests count for it alone."""
@@ -678,67 +716,36 @@ class Guard:
         if request.scope["path"].startswith(_ADMIN) and name not in self.settings.admins:
             message = "This key may not do this. Let TEASER_ADMIN_KEYS have its name."
             return Refused(403, "forbidden", message)
+        request.scope["teaser_key"] = name
         seconds = self.services.limits.wait_of_key(key, address_of(request))
         return too_many(seconds) if seconds else None
 
-    async def _largest_body(self, request: Request) -> int:
-        """Return the bytes of the largest body; a visitor without a signed cookie imports less."""
-        settings, path = self.settings, request.scope["path"]
-        if not path.endswith("/import"):
-            return settings.max_body
-        largest = settings.largest_body(path)
-        if path != "/import":
-            return largest
-        token, store = read_cookies(request).get(TOKEN), self.services.store
-        if token and is_signed(token, await self.services.threads.run(lambda: store.signing_key)):
-            return largest
-        return settings.max_body
-
     async def _read_body(self, request: Request, receive: Receive) -> bytes | Refused:
-        """Return the whole body, or why it is refused: too large, too slow, too many at once."""
+        """Return the whole body, or why it is refused: too large or too slow."""
         if request.method == "GET":
             return b""
         length = request.headers.get("content-length")
-        largest = await self._largest_body(request)
+        largest = self.settings.largest_body(request.scope["path"])
         too_large = Refused(
             413, "too_large", f"The request is larger than {largest:,} bytes.", _CLOSE
         )
         if length is not None and not (_LENGTH.fullmatch(length) and int(length) <= largest):
             return too_large
-        body, declared, has_more = bytearray(), int(length or 0), True
+        body, has_more = bytearray(), True
         try:
             async with asyncio.timeout(self.settings.idle_timeout):
-                while True:
-                    if len(body) > largest:
-                        return too_large
-                    is_large = max(len(body), declared) > self.settings.max_body
-                    if is_large and (refused := self._count_large(request, len(body))):
-                        return refused
-                    if not has_more:
-                        return bytes(body)
+                while has_more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
                     body += message.get("body", b"")
                     has_more = message.get("more_body", False)
+                    if len(body) > largest:
+                        return too_large
         except TimeoutError:
             late = f"The body did not come within {self.settings.idle_timeout:g} seconds."
             return Refused(408, "request_timeout", late, _CLOSE)
-        finally:
-            self._large.pop(id(request), None)
-
-    def _count_large(self, request: Request, size: int) -> Refused | None:
-        """Count the bytes of a large body so far; return why it is refused, if it is."""
-        address = _network_name(address_of(request.scope))
-        others = [where for key, (where, _) in self._large.items() if key != id(request)]
-        if others.count(address) >= MAX_LARGE:
-            refused = too_many(1)
-            return refused._replace(headers={**refused.headers, **_CLOSE})
-        self._large[id(request)] = address, size
-        if sum(n for _, n in self._large.values()) <= MAX_BUFFERED:
-            return None
-        busy = "Too many large requests at once. Try again soon."
-        return Refused(503, "unavailable", busy, {**_CLOSE, "Retry-After": "1"})
+        return bytes(body)
 
     async def _first_cookie(self, request: Request) -> list[tuple[bytes, bytes]]:
         """Return the header that sets a new token; none for a visitor who has a valid one."""
@@ -748,8 +755,7 @@ class Guard:
         token, response = read_cookies(request).get(TOKEN), Response()
         try:
             if (key := self._key) is None:
-                run = self.services.threads.run
-                key = self._key = await run(lambda: store.signing_key, patience=0.25)
+                key = self._key = await self.services.threads.run(lambda: store.signing_key)
         except StoreError:
             return []  # pages that need no database are shown without one
         if token and is_signed(token, key):
@@ -765,5 +771,8 @@ def _with_headers(path: str, given: Iterable[tuple[bytes, bytes]]) -> list[tuple
     to the browser, which asks whether they changed.
     """
     headers = [*given, *HEADERS]
+    if path in (EMBED, EMBED_SCRIPT):
+        own = [name for name, _ in _EMBEDDED]
+        headers = [pair for pair in headers if pair[0] not in own] + _EMBEDDED
     is_told = any(name.lower() == b"cache-control" for name, _ in headers)
     return headers if is_told or path.startswith("/static/") else [*headers, _NOT_CACHED]

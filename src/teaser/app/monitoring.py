@@ -181,8 +181,8 @@ def configure_logs(settings: Settings) -> None:
     """
     level = getattr(logging, settings.log_level.upper())
     handler = logging.StreamHandler()
-    form = _JsonFormatter if settings.log_format == "json" else _TextFormatter
-    handler.setFormatter(form(with_messages=settings.log_level == "debug"))
+    is_json, with_messages = settings.log_format == "json", settings.log_level == "debug"
+    handler.setFormatter(_Formatter(is_json=is_json, with_messages=with_messages))
     handler.set_name(_SERVICE)
     root = logging.getLogger()
     root.handlers = [h for h in root.handlers if h.get_name() != _SERVICE] + [handler]
@@ -203,17 +203,31 @@ def log_request(record: RequestRecord, answer: Mapping[str, Any], *, level: int)
 
 
 class _Formatter(logging.Formatter):
-    """The facts of a line: time, level, logger, message, request, error.
+    """Lines for people, with further facts as name=value, or one JSON object a line.
 
     Parameters
     ----------
+    is_json
+        Whether a line is a JSON object.
     with_messages
         Whether messages of exceptions are written. They may hold ids, so they are not as a rule.
     """
 
-    def __init__(self, *, with_messages: bool) -> None:
+    def __init__(self, *, is_json: bool, with_messages: bool) -> None:
         super().__init__()
+        self.is_json = is_json
         self.with_messages = with_messages
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line; in text, with the stack of an exception below it."""
+        facts, lines = self.facts(record), self.error_lines(record)
+        if self.is_json:
+            facts |= {"error": lines[-1], "stack": "\n".join(lines)} if lines else {}
+            return visible_json(json.dumps(facts, ensure_ascii=False, default=str))
+        start = f"{facts.pop('time')} {facts.pop('level').upper()} {facts.pop('logger')}: "
+        line = " ".join([facts.pop("message"), *(f"{k}={v}" for k, v in facts.items())])
+        # Without line feeds what is logged cannot write lines of its own.
+        return "\n".join(map(visible_line, [start + line, *lines]))
 
     def facts(self, record: logging.LogRecord) -> dict[str, Any]:
         """Return what a line tells, by name."""
@@ -252,29 +266,6 @@ class _Formatter(logging.Formatter):
         is_builtin = kind.__module__ == "builtins"
         name = kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
         yield f"{name}: {error}" if self.with_messages else name
-
-
-class _TextFormatter(_Formatter):
-    """A line for people: time, level, logger, message, and further facts as name=value."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and below it the stack of an exception."""
-        facts = self.facts(record)
-        start = f"{facts.pop('time')} {facts.pop('level').upper()} {facts.pop('logger')}: "
-        line = " ".join([facts.pop("message"), *(f"{k}={v}" for k, v in facts.items())])
-        # Without line feeds what is logged cannot write lines of its own.
-        return "\n".join(map(visible_line, [start + line, *self.error_lines(record)]))
-
-
-class _JsonFormatter(_Formatter):
-    """A line for programs: one JSON object."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the object in one line."""
-        facts = self.facts(record)
-        if lines := self.error_lines(record):
-            facts |= {"error": lines[-1], "stack": "\n".join(lines)}
-        return visible_json(json.dumps(facts, ensure_ascii=False, default=str))
 
 
 class Traces:

@@ -32,6 +32,7 @@ log = logging.getLogger("teaser")
 _SILENT_SECONDS = 30
 _KILL_SECONDS = 5.0
 _DAY = 24 * 3600
+_BACKLOG = 2048
 
 
 def serve(
@@ -70,8 +71,8 @@ def serve(
         raise ParameterError(f"workers must be at least 1, found {workers}.")
     configure_logs(settings)
     with ExitStack() as stack:
-        sockets = [stack.enter_context(s) for s in bind(settings.host, settings.port)]
-        port = int(sockets[0].getsockname()[1])
+        bound = stack.enter_context(bind(settings.host, settings.port))
+        port = int(bound.getsockname()[1])
         _check(settings)
         metrics = stack.enter_context(tempfile.TemporaryDirectory(prefix="teaser-metrics-"))
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics  # the workers inherit it
@@ -92,10 +93,10 @@ def serve(
             limit_concurrency=settings.max_connections,
             **timeouts,
         )
-        supervisor = Multiprocess(config, sockets)
+        supervisor = Multiprocess(config, [bound])
 
         def look_after() -> None:
-            if _wait_for_answer(sockets[0], supervisor.should_exit):
+            if _wait_for_answer(bound, supervisor.should_exit):
                 # From now on a worker that cannot load the model is tried again.
                 config.app = partial(_worker_app, settings, make_app, is_first=False)
                 ready(settings.host, port)
@@ -111,34 +112,25 @@ def serve(
             raise ResourceError("The server could not start: see the lines above.")
 
 
-def bind(host: str, port: int) -> list[socket.socket]:
-    """Bind a socket to every address of a host; nobody can connect before a worker listens.
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on a host; connections wait there for the first worker.
 
     Raises
     ------
     ParameterError
         If the host has no address here, or the port is in use.
     """
-    sockets: list[socket.socket] = []
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, address in dict.fromkeys((each[0], each[4][0]) for each in found):
-            opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-            sockets.append(opened)
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            opened.bind((address, port or sockets[0].getsockname()[1]))
-            opened.set_inheritable(True)
+        bound = socket.create_server(found[0][4][:2], family=found[0][0], backlog=_BACKLOG)
     except (OSError, UnicodeError) as error:
-        for each in sockets:
-            each.close()
         reason = error.strerror if isinstance(error, OSError) else "it is no host name"
         raise ParameterError(
             f"Nothing can listen on {host!r} port {port}: {reason}. Give --host an address of this "
             "machine, such as 127.0.0.1, and --port a free port, or 0 for any that is free."
         ) from None
-    return sockets
+    bound.set_inheritable(True)
+    return bound
 
 
 def _check(settings: Settings) -> None:

@@ -11,7 +11,7 @@ from teaser.app.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.i18n.texts import LANGUAGES, Texts, texts_in
 from teaser.app.settings import Settings
 from teaser.data.matrix import ItemId
-from teaser.data.tags import Tag, resolve_tag
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.model.extensions.groups import Group
 from teaser.words.interpreter import find_interpreter, interpret
@@ -156,7 +156,7 @@ def find_group(catalogue: Catalogue, tag: Tag | str) -> FoundGroup:
         If the tag is not a discovered one.
     """
     model = catalogue.model
-    known = model.tags_[resolve_tag(tag, catalogue.tag_index)]
+    known = catalogue.tag(tag)
     if not known.discovered or model.groups_ is None:
         raise ParameterError(
             f"{known} is not a group that the system found. Name a tag of the feature discovered."

@@ -3,15 +3,13 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
-from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -28,14 +26,11 @@ from teaser.app.http import (
     RateLimit,
     RateLimits,
     Services,
-    address_of,
-    is_among,
-    too_many,
 )
 from teaser.app.mcp.mount import add_assistants, assistants_running
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, Traces
-from teaser.app.pages import about, home, item, mydata, say, search
+from teaser.app.pages import about, calendar, embed, home, item, mydata, say, search
 from teaser.app.search import check_words
 from teaser.app.settings import Settings
 from teaser.app.store import Store
@@ -65,7 +60,7 @@ def create_app(
     services, brand = open_services(settings, holder, migrate=migrate), read_brand(settings)
     app = new_app(services, brand)
     app.include_router(api_router)
-    for pages in (home, item, search, say, mydata, about):
+    for pages in (home, item, search, say, mydata, calendar, about, embed):
         app.include_router(pages.router, include_in_schema=False)
     complete_document(app, settings)
     add_assistants(app, services, title=brand.name)
@@ -135,46 +130,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _add_monitoring(app: FastAPI, services: Services, metrics: Metrics) -> None:
-    """Add `/healthz`, which is open to all, and `/readyz` and `/metrics`, which may not be."""
+    """Add `/healthz`, `/readyz` and `/metrics`; `Guard` checks who may see the last two."""
 
     @app.get("/healthz", include_in_schema=False)
     async def healthy() -> Response:  # async: a slow database cannot block it
         return PlainTextResponse("ok")
 
     @app.get("/readyz", include_in_schema=False)
-    async def ready(request: Request) -> Response:
-        await _check_watcher(request, services)
+    async def ready() -> Response:
         await services.threads.run(services.store.ping)
         stale = "; the model's folder cannot be used, so the model before it is served"
         return PlainTextResponse("ready" + stale * (services.holder.load_error is not None))
 
     @app.get("/metrics", include_in_schema=False)
-    async def show_metrics(request: Request) -> Response:
-        await _check_watcher(request, services)
+    async def show_metrics() -> Response:
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
-
-
-async def _check_watcher(request: Request, services: Services) -> None:
-    """Raise `HTTPException` unless the `monitoring` setting lets the sender see the answer."""
-    allowed, limits, address = services.settings.monitoring, services.limits, address_of(request)
-    if is_among(address, allowed):
-        return
-    # Requests for these paths have not been counted yet.
-    seconds = limits.addresses.take(address)
-    with_key = "key" in [name.strip() for name in allowed.split(",")]
-    kind, _, key = request.headers.get("authorization", "").partition(" ")
-    key = key.strip() if with_key and kind.lower() == "bearer" else ""
-    name = None
-    if key and not seconds:
-        name = await services.threads.run(partial(services.store.key_name, key))
-    if name is not None:
-        seconds = limits.wait_of_key(key, address)
-        if not seconds:
-            return
-    if seconds:
-        refused = too_many(seconds)
-        raise HTTPException(refused.status, refused.message, refused.headers)
-    if with_key:
-        message = "Only some addresses may see this, and whoever sends a key of the API."
-        raise HTTPException(401, message, {"WWW-Authenticate": "Bearer"})
-    raise HTTPException(403, "Only some addresses may see this. Let TEASER_MONITORING name it.")

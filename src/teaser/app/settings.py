@@ -37,6 +37,9 @@ class Settings(BaseModel):
     hosts
         Names of the site besides its address, separated by commas. Where no key is required,
         requests for other names are refused.
+    origins
+        Origins of the pages of other sites that may show the list with `embed.js`, separated by
+        commas, such as `https://example.org`.
     proxies
         Addresses of trusted proxies, separated by commas. Their headers determine the scheme and
         the client's address.
@@ -116,6 +119,7 @@ class Settings(BaseModel):
     keys: Literal["auto", "on", "off"] = "auto"
     admin_keys: str = ""
     hosts: str = ""
+    origins: str = ""
     proxies: str = "127.0.0.1,::1"
     secure_cookies: bool = False
     max_body: int = Field(65_536, ge=1)
@@ -156,6 +160,17 @@ class Settings(BaseModel):
             if host_of(name) != name.lower() and not _is_address(name):
                 raise ValueError(f"{name!r} is no host name; leave out scheme, port and path")
         return hosts
+
+    @field_validator("origins")
+    @classmethod
+    def _check_origins(cls, origins: str) -> str:
+        for origin in _split(origins):
+            if not re.fullmatch(r"https?://[^\s/?#@]+", origin):
+                raise ValueError(
+                    f"{origin!r} is no origin; write scheme and host, and the port if it is not "
+                    "the usual one, such as https://example.org"
+                )
+        return origins
 
     @field_validator("name")
     @classmethod
@@ -223,6 +238,11 @@ class Settings(BaseModel):
         return _split(self.admin_keys)
 
     @property
+    def embedders(self) -> list[str]:
+        """The origins of pages that may show the list."""
+        return _split(self.origins)
+
+    @property
     def boosts(self) -> dict[str, float]:
         """What the site adds to scores, by id, tag or column."""
         return parse_boosts([self.boost]) if self.boost else {}
@@ -234,8 +254,11 @@ class Settings(BaseModel):
 
     def largest_body(self, path: str) -> int:
         """Return the bytes of the largest request to a path."""
-        is_import = re.fullmatch(r"/import|/api/v1/people/[^/]+/import", path)
-        return max(self.max_body, self.max_import) if is_import else self.max_body
+        return max(self.max_body, self.max_import) if self.takes_import(path) else self.max_body
+
+    def takes_import(self, path: str) -> bool:
+        """Return whether a path takes an export of a person."""
+        return re.fullmatch(r"/import|/api/v1/people/[^/]+/import", path) is not None
 
     @property
     def needs_keys(self) -> bool:

@@ -50,8 +50,6 @@ Kind = Literal[
     "redo",
 ]
 KINDS = get_args(Kind)
-# An action of these kinds cannot be a part of several.
-WHOLE_KINDS = ("several", "import", "reset", "undo", "redo")
 
 MAX_ABOUT = 200
 MAX_PRESS_TAGS = 20
@@ -59,7 +57,6 @@ MAX_STRENGTH = 1e9
 MAX_FEEDS = 20
 MAX_FEED_NAME = 60
 MAX_FILTER_TAGS = 50
-MAX_ACTIONS = 100
 # The most that is stored for a person, by kind: with more, pages would be slow.
 LIMITS = {
     "viewed items": 10_000,
@@ -262,8 +259,10 @@ class Feed:
         Net presses now, by tag text.
     filters
         The conditions on its items.
-    variety, balance
-        As in `State`.
+    variety
+        How much the list is varied, 0 to 1.
+    balance
+        From 0, tags alone, over 0.5, the model as it was fitted, to 1, viewed items alone.
     ends
         The presses that end, the first to end first.
     lasting
@@ -298,7 +297,7 @@ class Feed:
             net[tag] = net.get(tag, 0) + steps
         ends = (Ending("press", tag, steps, until) for tag, steps, until in left)
         return cls(
-            presses={tag: _within_range(steps) for tag, steps in net.items() if steps},
+            presses={tag: within_range(steps) for tag, steps in net.items() if steps},
             filters=ListFilter.from_json(data["filters"]),
             variety=data["variety"],
             balance=data["balance"],
@@ -551,7 +550,7 @@ def _press(feed: dict[str, Any], presses: Mapping[str, Any], until: Any) -> None
     if until is None:
         own = feed["presses"]
         for tag, steps in presses.items():
-            own[tag] = _within_range(own.get(tag, 0) + int(steps))
+            own[tag] = within_range(own.get(tag, 0) + int(steps))
         return
     temporary = {(tag, end): steps for tag, steps, end in feed["temporary"]}
     for tag, steps in presses.items():
@@ -560,7 +559,8 @@ def _press(feed: dict[str, Any], presses: Mapping[str, Any], until: Any) -> None
     feed["temporary"] = [[tag, steps, end] for (tag, end), steps in temporary.items() if steps]
 
 
-def _within_range(steps: int) -> int:
+def within_range(steps: int) -> int:
+    """Return net presses on a tag as far as its range goes."""
     return max(-MAX_PRESSES, min(MAX_PRESSES, steps))
 
 
@@ -626,8 +626,6 @@ def state_after(state: State, event: Event, now: datetime | None = None) -> Stat
 def check(state: State, event: Event) -> None:
     """Raise `ParameterError` or `UnknownNameError` if the event is not possible in this state."""
     data = event.data
-    if event.kind in ("view", "remove", "hide", "unhide") and "tag" not in data:
-        _check_item(data.get("item"), event.kind)
     match event.kind:
         case "view":
             _check_strength(data.get("strength", 1))
@@ -661,9 +659,10 @@ def check(state: State, event: Event) -> None:
         case "switch_feed" | "rename_feed" | "drop_feed":
             _check_feed_event(state, event)
         case "profiling":
-            _check_profiling(data.get("on"), data.get("order", "appeal"))
+            order, known = data.get("order", "appeal"), get_args(Order)
+            if order not in known:
+                raise ParameterError(f"order must be {' or '.join(known)}, found {order!r}.")
         case "several":
-            check_actions(data)
             for part in parts_of(event):
                 check(state, part)
                 state = state_after(state, part)
@@ -790,20 +789,6 @@ def check_filters(filters: Any) -> ListFilter:
     return found
 
 
-def check_actions(data: Mapping[str, Any]) -> None:
-    """Raise `ParameterError` unless the data of a `several` are actions that can be part of one."""
-    actions = data.get("actions")
-    if not isinstance(actions, list | tuple) or not 0 < len(actions) <= MAX_ACTIONS:
-        raise ParameterError(f"One step can have 1 to {MAX_ACTIONS} actions.")
-    for pair in actions:
-        if not (isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)):
-            raise ParameterError(
-                f"Each of several actions has a kind and data, found {shortened(repr(pair))}."
-            )
-        if pair[0] in WHOLE_KINDS:
-            raise ParameterError(f"{pair[0]!r} cannot be one of several actions.")
-
-
 def too_much(kind: str, n: int) -> LimitError:
     """Return the error of storing more than pages can show quickly; `kind` is one of `LIMITS`."""
     return LimitError(
@@ -838,11 +823,6 @@ def _check_counts(state: State, before: Mapping[str, int]) -> None:
     for kind, n in counts_of(state).items():
         if n > max(LIMITS[kind], before.get(kind, 0)):
             raise too_much(kind, n)
-
-
-def _check_item(item: Any, kind: str) -> None:
-    if not isinstance(item, int | str) or isinstance(item, bool):
-        raise ParameterError(f"The action {kind!r} needs an item.")
 
 
 def _check_strength(strength: Any) -> None:
@@ -893,31 +873,19 @@ def _check_feed_event(state: State, event: Event) -> None:
         _check_new_name(state, event.data.get("name"), but=str(feed))
 
 
-def _check_profiling(on: Any, order: Any) -> None:
-    if not isinstance(on, bool):
-        raise ParameterError(f"on must be true or false, found {on!r}.")
-    if order not in get_args(Order):
-        known = " or ".join(get_args(Order))
-        raise ParameterError(f"order must be {known}, found {order!r}.")
-
-
 def _check_import(data: Mapping[str, Any]) -> None:
+    """Check what the types of an export leave open; see `GivenExport`."""
+    draft = Draft.from_json(data["state"])
+    names = [name for name in draft.feeds if name != MAIN]
     try:
-        draft = Draft.from_json(data["state"])
         for strength in draft.history.values():
             _check_strength(strength)
-        for item in (*draft.history, *draft.hidden):
-            _check_item(item, "import")
         _check_tags("hidden_tags", list(draft.hidden_tags))
         _check_tags("about", draft.about, MAX_ABOUT)
-        _check_profiling(draft.profiling, draft.order)
-        if draft.feed not in draft.feeds or next(iter(draft.feeds)) != MAIN:
-            raise ParameterError("It lacks its main list or its current one.")
-        names = [name for name in draft.feeds if name != MAIN]
         for name in names:
             if feed_name(name) != name:
                 raise _bad_name(name)
-        if len({name.casefold() for name in names}) < len(data["state"]["feeds"]) - 1:
+        if len({name.casefold() for name in names}) < len(names):
             raise ParameterError("Two of its lists have one name.")
         for feed in draft.feeds.values():
             _check_feed(feed)
@@ -926,23 +894,14 @@ def _check_import(data: Mapping[str, Any]) -> None:
         if error.problem == "stored":  # it is an export, and as large as it is
             raise
         raise no_export(str(error)) from None
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise no_export("It lacks a part, or a part has another form.") from None
 
 
-def _check_feed(data: Any) -> None:
+def _check_feed(data: Mapping[str, Any]) -> None:
     """Check a feed as it is stored."""
-    if not isinstance(data, Mapping):
-        raise ParameterError(
-            f"A list to begin with must be an object, found {shortened(repr(data))}."
-        )
     presses = data.get("presses", {})
-    if presses:
-        _check_tags("presses", list(presses))
-        if any(isinstance(n, bool) or not isinstance(n, int) for n in presses.values()):
-            raise ParameterError("Presses must be whole numbers.")
-        for tag, steps in presses.items():
-            check_press(tag, steps)
+    _check_tags("presses", list(presses))
+    for tag, steps in presses.items():
+        check_press(tag, steps)
     _check_share("variety", data.get("variety", 0.0))
     _check_share("balance", data.get("balance", 0.0))
     check_filters(data.get("filters", {}))

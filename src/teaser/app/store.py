@@ -7,6 +7,7 @@ in the same transaction. A state is read without its events; undo and redo repla
 import base64
 import copy
 import hashlib
+import hmac
 import json
 import secrets
 import time
@@ -48,7 +49,18 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.database import Database
-from teaser.app.state import Draft, Event, Feed, Kind, State, check, find_feed, replay, state_of
+from teaser.app.state import (
+    LIMITS,
+    Draft,
+    Event,
+    Feed,
+    Kind,
+    State,
+    check,
+    find_feed,
+    replay,
+    state_of,
+)
 from teaser.data.matrix import ItemId
 from teaser.errors import LimitError, ParameterError, StoreError, UnknownNameError
 
@@ -382,11 +394,44 @@ class Store:
         """
         token = token or (secrets.token_urlsafe(32) if with_token else None)
         person_id = id_of(token) if token else secrets.token_urlsafe(32)
-        row = {"id": person_id, "is_site": token is not None, "created_at": self._clock()}
+        self._add_person(person_id, is_site=token is not None)
+        return person_id, token
+
+    def _add_person(self, person_id: str, *, is_site: bool) -> None:
+        """Add a person without history, unless there is one of that id."""
+        row = {"id": person_id, "is_site": is_site, "created_at": self._clock()}
         row |= {"version": 0, "bytes": 0, "state": Draft().to_json()}
         with suppress(IntegrityError):
             self._database.write(lambda c: c.execute(insert(person).values(row)))
-        return person_id, token
+
+    def own_person(
+        self, key_name: str, user_id: str, history: Mapping[ItemId, float] | None = None
+    ) -> str | None:
+        """Return the id of the person whom a key knows by an id of its own.
+
+        Only a keyed hash of the two names is stored. The part of a key's name before a slash is
+        what counts, so that `shop/2` can follow `shop/1`.
+
+        Parameters
+        ----------
+        history
+            What a new person begins with: items with their strengths, the latest last. Without it
+            nobody is added, and the answer is None if there is no such person.
+        """
+        named = f"{key_name.partition('/')[0]}\0{user_id}".encode()
+        digest = hmac.digest(self.signing_key, b"own\0" + named, "sha256")
+        person_id = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        query = select(person.c.id).where(person.c.id == person_id)
+        if self._database.read(lambda c: c.execute(query).scalar_one_or_none()) is not None:
+            return person_id
+        if history is None:
+            return None
+        self._add_person(person_id, is_site=False)
+        latest = dict(list(history.items())[-LIMITS["viewed items"] :])
+        if latest:
+            begun = Event("import", {"state": Draft(history=latest).to_json()})
+            self.decide(person_id, lambda state: None if state.n_events else begun)
+        return person_id
 
     def find_person(self, token: str) -> str | None:
         """Return the id of the person who holds a token; None if there is no such person."""
@@ -484,22 +529,15 @@ class Store:
         before = self._clock() - timedelta(days=days)
         is_last = and_(events.c.person_id == person.c.id, events.c.seq == person.c.version)
         unseen = (
-            select(person.c.id, person.c.version)
+            select(person.c.id)
             .outerjoin(events, is_last)
             .where(func.coalesce(events.c.at, person.c.created_at) < before)
             .where(person.c.id.not_in(select(study_session.c.person_id)))
             .limit(_PAGE)
         )
-        # With the version, so that somebody who acts meanwhile stays.
-        own = and_(person.c.id == bindparam("own_id"), person.c.version == bindparam("seen"))
-        n_removed = 0
-        while found := self._rows(unseen):
-            given = [{"own_id": row.id, "seen": row.version} for row in found]
-
-            def remove(connection: Connection, given: list[dict[str, Any]] = given) -> int:
-                return sum(connection.execute(delete(person).where(own), g).rowcount for g in given)
-
-            n_removed += self._database.write(remove)
+        gone, n_removed = delete(person).where(person.c.id.in_(unseen)), 0
+        while n := self._database.write(lambda c: c.execute(gone).rowcount):
+            n_removed += n
         with suppress(StoreError):  # as in `delete_person`
             self._database.empty_log()
         return n_removed

@@ -1,16 +1,15 @@
 """Wishes applied to a person's state: the one action that they are together."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime, tzinfo
 from itertools import islice
 from typing import Any
 
+from teaser.app.actions import decide
 from teaser.app.catalogue import Catalogue, PersonalModel
-from teaser.app.state import MAX_PRESS_TAGS, Event, ListFilter, State, ending
-from teaser.data.tags import Tag, resolve_tag
+from teaser.app.state import MAX_PRESS_TAGS, Event, ListFilter, State, ending, within_range
+from teaser.data.tags import Tag
 from teaser.errors import LimitError, ParameterError
-from teaser.profile import MAX_PRESSES
 from teaser.steer.variation import start_presses
 from teaser.words.wishes import Period, Wish, refuse_contradictions
 
@@ -92,6 +91,11 @@ def event_of(
     return Event("several", {"actions": [list(action) for action in actions]})
 
 
+def decide_wishes(wishes: Iterable[Wish], state: State, catalogue: Catalogue) -> Event | None:
+    """Return the event that applies wishes to what holds now; None if they move nothing."""
+    return decide(state, event_of(wishes, state, catalogue), catalogue)
+
+
 def _filters(wishes: Sequence[Wish], current: ListFilter, today: date) -> ListFilter:
     """Return the conditions of a list with those of wishes."""
     only, without = dict.fromkeys(current.only), dict.fromkeys(current.without)
@@ -141,20 +145,19 @@ def _presses(
 
     One step stays for a tag at its limit, so that the visitor is told.
     """
-    model, index = catalogue.model, catalogue.tag_index
     wanted: dict[str, dict[Tag, int]] = {}
     for wish in wishes:
         if wish.kind == "press":
-            tag = model.tags_[resolve_tag(Tag.parse(wish.name), index)]
-            _add(wanted.setdefault(wish.lasts, {}), {tag: wish.steps})
+            pressed = {catalogue.tag(Tag.parse(wish.name)): wish.steps}
+            _add(wanted.setdefault(wish.lasts, {}), pressed)
         elif wish.kind == "like":
-            _add(wanted.setdefault("always", {}), start_presses(model, wish.name))
-    net = dict(PersonalModel(catalogue, replace(state, profiling=True)).presses)
+            _add(wanted.setdefault("always", {}), start_presses(catalogue.model, wish.name))
+    net = dict(PersonalModel(catalogue, state).own.presses)
     found: dict[str, dict[str, int]] = {}
     for lasts, presses in wanted.items():
         for tag, steps in presses.items():
             now = net.get(tag, 0)
-            end = max(-MAX_PRESSES, min(MAX_PRESSES, now + steps))
+            end = within_range(now + steps)
             if steps:
                 least = 1 if steps > 0 else -1
                 found.setdefault(lasts, {})[str(tag)] = end - now or least

@@ -1,9 +1,9 @@
-"""Options of a bridge as pydantic fields, and how a fitted model is pickled."""
+"""Options of a bridge as pydantic fields."""
 
 import inspect
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import polars as pl
 import scipy.sparse as sp
@@ -154,25 +154,3 @@ def _plain_rules(rules: Rules | None) -> dict[str, Any] | None:
 
 
 _RULES = Annotated[Rules | None, BeforeValidator(_as_rules), PlainSerializer(_plain_rules)]
-
-
-class PackedState:
-    """A mixin for objects that frameworks pickle, to send to processes or to write to a file.
-
-    A fitted model in `model_` is pickled as what `Teaser.save` writes, and read back as
-    `teaser.load` reads it.
-    """
-
-    model_: Teaser
-    _packed: ClassVar[str] = "model_"
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        if self._packed in state:
-            state[self._packed] = state[self._packed].to_content()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if self._packed in state:
-            self.__dict__[self._packed] = Teaser.from_content(state[self._packed])

@@ -24,7 +24,7 @@ try:
 except ImportError as error:
     raise MissingPackageError("The bridge to LensKit", "LensKit", extra="lenskit") from error
 
-from teaser.bridges._options import GivenOptions, PackedState, as_column, option_fields
+from teaser.bridges._options import GivenOptions, as_column, option_fields
 
 log = logging.getLogger("teaser")
 
@@ -45,7 +45,7 @@ class TeaserConfig(_Options):
     """
 
 
-class TeaserScorer(PackedState, Component[ItemList], Trainable):
+class TeaserScorer(Component[ItemList], Trainable):
     """Score items by affinities with their tags.
 
     Users without history get scores of general appeal. Items that were not in the training data

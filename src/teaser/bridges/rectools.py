@@ -32,7 +32,7 @@ try:
 except ImportError as error:
     raise MissingPackageError("The bridge to RecTools", "RecTools", extra="rectools") from error
 
-from teaser.bridges._options import GivenOptions, PackedState, as_column, option_fields
+from teaser.bridges._options import GivenOptions, as_column, option_fields
 
 Array = NDArray[Any]
 Triplet = tuple[Array, Array, Array]
@@ -67,7 +67,7 @@ class TeaserModelConfig(_Options):
     """
 
 
-class TeaserModel(PackedState, ModelBase[TeaserModelConfig]):
+class TeaserModel(ModelBase[TeaserModelConfig]):
     """Recommend items by affinities with their tags.
 
     Users without interactions get popular items, or with `user_features=True` those that their

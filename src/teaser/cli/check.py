@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
 import typer
 
 from teaser import artifact
-from teaser.cli.options import AsJson, Folder, ModelFolder, Seed, find_dataset
+from teaser.cli.options import AsJson, Folder, ModelFolder, Seed, expand_options, find_dataset
 from teaser.cli.output import (
     draw_content,
     draw_recipe,
@@ -21,11 +21,10 @@ from teaser.cli.output import (
 )
 from teaser.data.dataset import Dataset
 from teaser.data.tags import Tag
-from teaser.errors import ArtifactError, ParameterError
+from teaser.errors import ParameterError
 from teaser.evaluate.card import card as make_card
 from teaser.evaluate.check import check_model
 from teaser.model import load
-from teaser.model.extensions.groups import Group
 from teaser.model.recipe import Recipe, percent
 from teaser.model.teaser import Teaser
 
@@ -35,20 +34,24 @@ _LISTED = 10
 
 
 @commands.command()
+@expand_options
 def check(
     model: ModelFolder,
-    dataset: Annotated[
-        Path | None,
-        typer.Argument(help="The data set; that of the fit when left out.", show_default=False),
-    ] = None,
+    dataset: Path | None = None,
     *,
-    stability: Annotated[
-        bool, typer.Option(help="Whether to fit two halves of the people, which takes longest.")
-    ] = True,
+    stability: bool = True,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Say what the reasons of a model are made of, with advice, before people see them."""
+    """Say what the reasons of a model are made of, with advice, before people see them.
+
+    Parameters
+    ----------
+    dataset
+        The data set; that of the fit when left out.
+    stability
+        Whether to fit two halves of the people, which takes longest.
+    """
     fitted = load(model, Teaser)
     data = Dataset.load(find_dataset(model, fitted, dataset, "teaser check MODEL DATA"))
     with progress_bar(err, "reading the lists of people, and fitting two halves of them"):
@@ -60,16 +63,20 @@ def check(
 
 
 @commands.command()
+@expand_options
 def groups(
     model: ModelFolder,
     *,
-    path: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The TOML file to write, to rename or drop groups in."),
-    ] = None,
+    path: Path | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """List discovered groups, and with --out write the file in which you rename or drop them."""
+    """List discovered groups, and with --out write the file in which you rename or drop them.
+
+    Parameters
+    ----------
+    path
+        The TOML file to write, to rename or drop groups in.
+    """
     fitted = load(model, Teaser)
     found = fitted.groups_
     if found is None:
@@ -85,7 +92,7 @@ def groups(
         pairs = zip(found.groups, rows, strict=True)
         print_json([{"name": g.tag.value, "label": g.label_tag, **row} for g, row in pairs])
         return
-    shown = _spread(found.groups)
+    shown = sorted(found.groups, key=lambda group: -group.size)[:_LISTED]
     for group in shown:
         label = f", {percent(group.label_share)} {group.label_tag}" if group.label_tag else ""
         named = ", ".join(titles.get(e, str(e)) for e in group.exemplars[:5])
@@ -96,34 +103,28 @@ def groups(
         print_next(f"edit {path}, then teaser fit DATA --out {model} --discovered-names {path}")
 
 
-def _spread(groups: Sequence[Group]) -> list[Group]:
-    """Return ten groups from the largest to the smallest, evenly spaced."""
-    ordered = sorted(groups, key=lambda group: -group.size)
-    n = min(_LISTED, len(ordered))
-    return [ordered[i * (len(ordered) - 1) // max(1, n - 1)] for i in range(n)]
-
-
 @commands.command()
+@expand_options
 def card(
     model: ModelFolder,
     *,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="The data set of the fit, for its report and a check; found by itself where the "
-            "model still knows it.",
-            show_default=False,
-        ),
-    ] = None,
-    path: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The Markdown file to write.")
-    ] = None,
-    stability: Annotated[
-        bool, typer.Option(help="Whether to fit two halves of the people, which takes longest.")
-    ] = False,
+    data: Path | None = None,
+    path: Path | None = None,
+    stability: bool = False,
     seed: Seed = 0,
 ) -> None:
-    """Write the card of a model as Markdown: data, recipe, accuracy, parts of scores, limits."""
+    """Write the card of a model as Markdown: data, recipe, accuracy, parts of scores, limits.
+
+    Parameters
+    ----------
+    data
+        The data set of the fit, for its report and a check; found by itself where the model
+        still knows it.
+    path
+        The Markdown file to write.
+    stability
+        Whether to fit two halves of the people, which takes longest.
+    """
     fitted = load(model, Teaser)
     with progress_bar(err, "reading the data set, and the lists of people"):
         dataset = _dataset(fitted, data)
@@ -131,10 +132,7 @@ def card(
     if path is None:
         print_lines(text.splitlines())
         return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ArtifactError(f"The card could not be written to {path}: {error}.") from error
+    path.write_text(text, encoding="utf-8")
     print_lines([f"{path} has the card of {model}."])
 
 
@@ -151,15 +149,20 @@ def _dataset(model: Teaser, given: Path | None) -> Dataset | None:
 
 
 @commands.command()
+@expand_options
 def info(
     folder: Folder,
     *,
-    find: Annotated[
-        str | None, typer.Option(help="List items and tags whose name contains this text.")
-    ] = None,
+    find: str | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Describe a saved folder; with --find, look up items and tags by name."""
+    """Describe a saved folder; with --find, look up items and tags by name.
+
+    Parameters
+    ----------
+    find
+        List items and tags whose name contains this text.
+    """
     if artifact.read_manifest(folder)["kind"] == "dataset":
         data = Dataset.load(folder)
         content, items, tags, rules = data.describe(), data.table, data.tags, data.rules

@@ -3,16 +3,15 @@
 import shutil
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Annotated
 
+import numpy as np
 import typer
 from platformdirs import user_cache_path
 from rich.rule import Rule as Line
 
 from teaser._version import __version__
-from teaser.cli.options import Seed, refuse_unused
+from teaser.cli.options import Seed, expand_options, refuse_unused
 from teaser.cli.output import (
-    describe_change,
     draw_profile,
     draw_recommendations,
     err,
@@ -32,23 +31,27 @@ from teaser.profile import Presses
 commands = typer.Typer()
 
 _MAX_AGE = timedelta(weeks=1)  # of the events of a demonstration
-TOWN = Tag("town", "Ghent")
 _LENGTH = 10
 _PRESSED = ("type", "theme", "setting")
 
 
 @commands.command()
+@expand_options
 def demo(
     *,
-    folder: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Save the model in this folder.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(help="Serve the site on the events at this port instead.")
-    ] = None,
+    folder: Path | None = None,
+    port: int | None = None,
     seed: Seed = 0,
 ) -> None:
-    """Fit the generated events, and show a profile, a list, and what presses change."""
+    """Fit the generated events, and show a profile, a list, and what presses change.
+
+    Parameters
+    ----------
+    folder
+        Save the model in this folder.
+    port
+        Serve the site on the events at this port instead.
+    """
     if port is not None:
         refuse_unused("a demo with --port, which saves no model", out=folder)
         serve_events(port=port, seed=seed)
@@ -124,19 +127,15 @@ def _show_presses(model: Teaser, history: list[int | str]) -> None:
     old = model.profile(history).affinities[tag]
     new = model.profile(history, presses).affinities[tag]
     _print_title(f"Three presses of + on {tag.value}")
-    change = describe_change(before, after)
-    print_lines([f"The affinity with {tag.value} goes from {old:+.2f} to {new:+.2f}. {change}"])
+    print_lines([f"The affinity with {tag.value} goes from {old:+.2f} to {new:+.2f}."])
     out.print(draw_recommendations(after, before=before))
 
 
 def choose_person(dataset: Dataset) -> list[int | str]:
-    """Return the first history of five to eight events, most of them in one town."""
-    in_town = dataset.S[:, [dataset.tags.index(TOWN)]].toarray().ravel()
-    for user in range(dataset.n_users):
-        seen = dataset.X.indices[dataset.X.indptr[user] : dataset.X.indptr[user + 1]]
-        if 5 <= len(seen) <= 8 and in_town[seen].mean() > 0.5:
-            return [dataset.items[i] for i in seen]
-    return [dataset.items[i] for i in dataset.X.indices[: dataset.X.indptr[1]]]
+    """Return the first history of five to eight events."""
+    lengths = np.diff(dataset.X.indptr)
+    user = int(np.argmax((lengths >= 5) & (lengths <= 8)))
+    return [*dataset.history(dataset.users[user])]
 
 
 def choose_tag(model: Teaser, history: list[int | str]) -> Tag:

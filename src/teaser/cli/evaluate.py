@@ -6,15 +6,15 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from teaser.cli.options import FLAGS
-from teaser.cli.output import err, new_table, out, print_lines, print_next
+from teaser.cli.options import FLAGS, OptionsOf, expand_options
+from teaser.cli.output import err, log_level, new_table, out, print_lines, print_next
 from teaser.errors import ParameterError
 from teaser.explain import PARTS
 from teaser.model.shared_fit import make_model
@@ -41,75 +41,112 @@ StudyFile = Annotated[
         "gets a study."
     ),
 ]
-Data = Annotated[
-    Path, typer.Option(envvar="TEASER_DATA", help="Folder that holds the public data sets.")
-]
-Results = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Folder of the results; beside the study if not given."),
-]
-Kind = Annotated[
-    str | None,
-    typer.Option(help="With a prepared folder: users, last or time; users if not given."),
-]
-Quick = Annotated[bool, typer.Option("--quick", help="A small run, named NAME-quick.")]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where the data of a study are, where its results go, and how much of it is run.
+
+    Parameters
+    ----------
+    folder
+        Folder of the results; beside the study if not given.
+    quick
+        A small run, named NAME-quick.
+    split
+        With a prepared folder: users, last or time; users if not given.
+    """
+
+    data: Annotated[
+        Path, typer.Option(envvar="TEASER_DATA", help="Folder that holds the public data sets.")
+    ] = Path("data")
+    folder: Path | None = None
+    quick: bool = False
+    split: str | None = None
+
+    def open(self, path: Path) -> tuple["Study", Path]:
+        """Return a study and the folder of its results; a prepared data set gets a study first."""
+        from teaser.evaluate.study.plan import Study
+        from teaser.evaluate.study.propose import open_study, study_path
+
+        if not path.is_dir():
+            if self.split is not None:
+                raise ParameterError(
+                    f"--split is for a prepared folder. {path} is a study: write kind = "
+                    f'"{self.split}" into its table [split].'
+                )
+            return Study.read(path), self.folder or path.parent / "results"
+        file = study_path(path, self.folder, kind=self.split or "users")
+        done = "is taken as it stands" if file.exists() else "was written"
+        plan = open_study(path, self.folder, kind=self.split or "users")
+        print_lines([f"The study {file} {done}. Edit it, and give it in place of {path}."])
+        return plan, self.folder or file.parent / "results"
+
+    def results(self, study: "Study", place: Path) -> Path:
+        """Return the path of results, without its suffix."""
+        return place / (f"{study.name}-quick" if self.quick else study.name)
 
 
 @commands.command()
+@expand_options
 def evaluate(
     study: StudyFile,
     *,
-    data: Data = Path("data"),
-    folder: Results = None,
-    quick: Quick = False,
-    split: Kind = None,
-    new_items: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Hide the choices of this share of the items, and measure how they "
-            "are ranked as new ones, in place of the usual study.",
-        ),
-    ] = None,
+    options: Annotated[RunOptions, OptionsOf()],
+    new_items: float | None = None,
 ) -> None:
-    """Choose parameters, test and compare the models of a study; a stopped run is resumed."""
+    """Choose parameters, test and compare the models of a study; a stopped run is resumed.
+
+    Parameters
+    ----------
+    new_items
+        Hide the choices of this share of the items, and measure how they are ranked as new
+        ones, in place of the usual study.
+    """
     from teaser.evaluate.study.run import run_study
 
-    plan, place = _open(study, folder, split)
     if new_items is not None:
-        _compare_new_items(plan, new_items, data=data, out_folder=place, quick=quick)
+        _need_users(options.split or "users")
+    plan, place = options.open(study)
+    results_in = options.results(plan, place)
+    if new_items is not None:
+        _need_users(plan.split.kind)
+        _compare_new_items(plan, new_items, options, results_in)
         return
     with study_bars() as progress:
-        results = run_study(plan, data=data, out=place, quick=quick, progress=progress)
+        results = run_study(
+            plan, data=options.data, out=place, quick=options.quick, progress=progress
+        )
     show_models(results)
     show_simulations(results.simulations)
     show_best(results, plan)
-    name = f"{plan.name}-quick" if quick else plan.name
-    print_lines([f"{results.seconds:.0f} s; results in {place / name}.json"])
-    _say_file(study, plan, "evaluate", folder)
-    print_next(f"teaser report {shlex.quote(f'{place / name}.json')} --out REPORT")
+    print_lines([f"{results.seconds:.0f} s; results in {results_in}.json"])
+    print_next(f"teaser report {shlex.quote(f'{results_in}.json')} --out REPORT")
 
 
-def _compare_new_items(
-    study: "Study", share: float, *, data: Path, out_folder: Path, quick: bool
-) -> None:
+def _need_users(kind: str) -> None:
+    """Raise for a split that new items do not go with."""
+    if kind != "users":
+        raise ParameterError(
+            f"--new-items holds out items and users, and this study splits by {kind}. "
+            "Leave --split out: where there are times, a table by time is made too."
+        )
+
+
+def _compare_new_items(study: "Study", share: float, options: RunOptions, results_in: Path) -> None:
     """Run the protocol for new items on the data of a study; print and write its tables."""
     from teaser.evaluate.new_items import evaluate_new_items
     from teaser.evaluate.study.data import make_split, read_data
 
-    if study.split.kind != "users":
-        raise ParameterError(
-            f"--new-items holds out items and users, and this study splits by {study.split.kind}. "
-            "Leave --split out: where there are times, a table by time is made too."
-        )
-    name, study = (f"{study.name}-quick", study.smaller()) if quick else (study.name, study)
-    dataset = read_data(study, data)
-    with _only_errors(), err.status("new items") as status:
+    study = study.smaller() if options.quick else study
+    dataset = read_data(study, options.data)
+    # Every model would say again which tags of new items it does not know.
+    with log_level("teaser", logging.ERROR), err.status("new items") as status:
         results = evaluate_new_items(
             dataset,
             make_split(dataset, study.split),
             share,
-            name=name,
+            name=results_in.name,
             seed=study.split.seed,
             progress=lambda doing: status.update(f"new items: {doing}"),
         )
@@ -132,137 +169,107 @@ def _compare_new_items(
         if each.best is not None:
             print_lines([f"Best by validation users: {each.best.name}."])
     print_lines(results.notes)
-    out_folder.mkdir(parents=True, exist_ok=True)
-    file = out_folder / f"{name}.new-items.json"
+    results_in.parent.mkdir(parents=True, exist_ok=True)
+    file = results_in.with_name(f"{results_in.name}.new-items.json")
     results.write(file)
     print_lines([f"results in {file}"])
 
 
-@contextmanager
-def _only_errors() -> Iterator[None]:
-    """Log errors alone: every model would say again which tags of new items it does not know."""
-    log = logging.getLogger("teaser")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
-
-
-def _open(path: Path, folder: Path | None, kind: str | None) -> tuple["Study", Path]:
-    """Return a study and the folder of its results; a prepared data set gets a study first."""
-    from teaser.evaluate.study.plan import Study
-    from teaser.evaluate.study.propose import open_study, study_path
-
-    if not path.is_dir():
-        if kind is not None:
-            raise ParameterError(
-                f'--split is for a prepared folder. {path} is a study: write kind = "{kind}" '
-                "into its table [split]."
-            )
-        return Study.read(path), folder or path.parent / "results"
-    file = study_path(path, folder, kind=kind or "users")
-    known = file.exists()
-    plan = open_study(path, folder, kind=kind or "users")
-    err.print(
-        f"The study {file} {'is taken as it stands' if known else 'was written'}.",
-        highlight=False,
-        soft_wrap=True,
-    )
-    return plan, folder or file.parent / "results"
-
-
-def _say_file(given: Path, study: "Study", command: str, folder: Path | None) -> None:
-    """Say how to edit and run a study that was written for a prepared data set."""
-    if given.is_dir():
-        file = Path(study.folder) / f"{study.name}.toml"
-        out_option = "" if folder is None else f" --out {shlex.quote(str(folder))}"
-        print_lines(
-            [f"Edit {file} and run it again: teaser {command} {shlex.quote(str(file))}{out_option}"]
-        )
-
-
 @commands.command()
+@expand_options
 def tune(
     study: StudyFile,
     *,
-    data: Data = Path("data"),
-    folder: Results = None,
-    quick: Quick = False,
-    split: Kind = None,
-    remainder_l2: Annotated[
-        list[float] | None, typer.Option(help="Penalties on the remainder; repeat.")
-    ] = None,
-    l2_weights: Annotated[
-        list[float] | None, typer.Option(help="Penalties on item-to-item weights; repeat.")
-    ] = None,
-    l2_encoder: Annotated[
-        list[float] | None, typer.Option(help="Penalties on the encoder; repeat.")
-    ] = None,
-    neighbours: Annotated[
-        list[int] | None, typer.Option(help="Numbers of neighbours of an item; repeat.")
-    ] = None,
-    within: Annotated[
-        float, typer.Option(help="How much accuracy the recommended setting may lose.")
-    ] = 0.01,
+    options: Annotated[RunOptions, OptionsOf()],
+    remainder_l2: list[float] | None = None,
+    l2_weights: list[float] | None = None,
+    l2_encoder: list[float] | None = None,
+    neighbours: list[int] | None = None,
+    within: float = 0.01,
 ) -> None:
-    """Compare tags alone and tags then neighbours; a stopped run is resumed."""
+    """Compare tags alone and tags then neighbours; a stopped run is resumed.
+
+    Parameters
+    ----------
+    remainder_l2
+        Penalties on the remainder; repeat.
+    l2_weights
+        Penalties on item-to-item weights; repeat.
+    l2_encoder
+        Penalties on the encoder; repeat.
+    neighbours
+        Numbers of neighbours of an item; repeat.
+    within
+        How much accuracy the recommended setting may lose.
+    """
     from teaser.evaluate.report import write_dial
     from teaser.evaluate.study.dial import dial_study
     from teaser.evaluate.study.plan import DialPlan, validate
 
-    plan, place = _open(study, folder, split)
+    plan, place = options.open(study)
     given: dict[str, Any] = {"remainder_l2": remainder_l2, "l2_weights": l2_weights}
     given |= {"l2_encoder": l2_encoder, "neighbours": neighbours}
     chosen: dict[str, Any] = {name: tuple(v) for name, v in given.items() if v}
     grid = validate(DialPlan, {**asdict(plan.dial), **chosen})
     with study_bars() as progress:
         dial = dial_study(
-            plan, data=data, out=place, grid=grid, within=within, quick=quick, progress=progress
+            plan,
+            data=options.data,
+            out=place,
+            grid=grid,
+            within=within,
+            quick=options.quick,
+            progress=progress,
         )
     show_dial(dial)
-    name = f"{plan.name}-quick" if quick else plan.name
-    drawn = write_dial(dial, place / f"{name}.dial.svg")
-    print_lines([f"results in {place / name}.dial.json, the picture in {drawn}"])
+    results_in = options.results(plan, place)
+    drawn = write_dial(dial, Path(f"{results_in}.dial.svg"))
+    print_lines([f"results in {results_in}.dial.json, the picture in {drawn}"])
     print_lines(["To fit the recommended setting to all users:"])
     found = {**dial.fixed, **dial.recommended.parameters}
     print_lines([f"  {fit_command(plan, found)}"])
-    _say_file(study, plan, "tune", folder)
 
 
 @commands.command()
+@expand_options
 def simulate(
     study: StudyFile,
     *,
-    data: Data = Path("data"),
-    folder: Results = None,
-    quick: Quick = False,
-    tags: Annotated[list[int] | None, typer.Option(help="How many tags to press; repeat.")] = None,
-    strength: Annotated[
-        list[int] | None, typer.Option(help="Presses on each, -5 to 5; repeat.")
-    ] = None,
-    scale: Annotated[list[str] | None, typer.Option(help="robust or paper; repeat.")] = None,
-    step: Annotated[
-        list[float] | None, typer.Option(help="How far one press moves; repeat.")
-    ] = None,
-    among: Annotated[
-        list[str] | None,
-        typer.Option(help="Which tags to press: all, declared or discovered; repeat."),
-    ] = None,
+    options: Annotated[RunOptions, OptionsOf()],
+    tags: list[int] | None = None,
+    strength: list[int] | None = None,
+    scale: list[str] | None = None,
+    step: list[float] | None = None,
+    among: list[str] | None = None,
     model: Annotated[
         list[str] | None, typer.Option(help="A model of the study; repeat. All by default.")
     ] = None,
     draws: Annotated[
         int | None, typer.Option(min=1, help="Number of random draws of tags.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the draws.")] = None,
+    seed: int | None = None,
 ) -> None:
-    """Simulate presses by the test users of a study, and measure their lists."""
+    """Simulate presses by the test users of a study, and measure their lists.
+
+    Parameters
+    ----------
+    tags
+        How many tags to press; repeat.
+    strength
+        Presses on each, -5 to 5; repeat.
+    scale
+        robust or paper; repeat.
+    step
+        How far one press moves; repeat.
+    among
+        Which tags to press: all, declared or discovered; repeat.
+    seed
+        Seed of the draws.
+    """
     from teaser.evaluate.study.plan import SimulationPlan, validate
     from teaser.evaluate.study.run import simulate_study
 
-    whole, place = _open(study, folder, None)
+    whole, place = options.open(study)
     plan = whole.simulate[0] if whole.simulate else SimulationPlan()
     given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
     given |= {"among": among, "models": model}
@@ -270,24 +277,31 @@ def simulate(
     chosen |= {k: v for k, v in (("draws", draws), ("seed", seed)) if v is not None}
     plan = validate(SimulationPlan, {**asdict(plan), **chosen})
     with study_bars() as progress:
-        rows = simulate_study(whole, plan, data=data, out=place, quick=quick, progress=progress)
+        rows = simulate_study(
+            whole, plan, data=options.data, out=place, quick=options.quick, progress=progress
+        )
     show_simulations(rows)
 
 
 @commands.command()
+@expand_options
 def report(
-    results: Annotated[
-        list[Path], typer.Argument(help="Results (NAME.json) of studies, or folders of them.")
-    ],
+    results: list[Path],
     *,
-    folder: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder to write: page, tables, pictures.")
-    ] = Path("report"),
-    tables: Annotated[
-        bool, typer.Option("--tables", help="Write the tables alone; --out is then a .md file.")
-    ] = False,
+    folder: Path = Path("report"),
+    tables: bool = False,
 ) -> None:
-    """Write a page, tables and pictures of the results of studies."""
+    """Write a page, tables and pictures of the results of studies.
+
+    Parameters
+    ----------
+    results
+        Results (NAME.json) of studies, or folders of them.
+    folder
+        The folder to write: page, tables, pictures.
+    tables
+        Write the tables alone; --out is then a .md file.
+    """
     from teaser.evaluate.report import write_report, write_tables
 
     print_lines([str((write_tables if tables else write_report)(results, folder))])

@@ -11,6 +11,7 @@ from teaser.cli.options import (
     AsJson,
     Balance,
     Boost,
+    ItemNames,
     ModelFolder,
     OptionsOf,
     Person,
@@ -51,11 +52,11 @@ class SteeredPerson(Person):
     def arguments(self, model: Teaser, folder: Path) -> dict[str, Any]:
         """Return the arguments of `Teaser.explain` and `Teaser.compare` after the items."""
         return {
-            "history": self.viewed(model, folder),
+            "history": self.viewed(model, folder, self.unknown),
             "presses": read_presses(self.press),
             "about": self.about,
             "steering": Steering(scale=self.scale, balance=self.balance),
-            "boost": read_boosts(self.boost),
+            "boost": read_boosts(model, self.boost),
             "unknown": self.unknown,
         }
 
@@ -86,15 +87,21 @@ def profile(
 @expand_options
 def explain(
     model: ModelFolder,
-    item: Annotated[str | None, typer.Argument(help="The item to explain.")] = None,
+    item: str | None = None,
     *,
-    tag: Annotated[
-        str | None, typer.Option(help="Explain the affinity with this tag (feature=value) instead.")
-    ] = None,
+    tag: str | None = None,
     person: Annotated[SteeredPerson, OptionsOf()],
     as_json: AsJson = False,
 ) -> None:
-    """Show every part of an item's score, or with --tag the origins of an affinity."""
+    """Show every part of an item's score, or with --tag the origins of an affinity.
+
+    Parameters
+    ----------
+    item
+        The item to explain, by id or title.
+    tag
+        Explain the affinity with this tag (feature=value) instead.
+    """
     if (item is None) == (tag is None):
         raise ParameterError("Give an item to explain, or a tag as --tag feature=value, not both.")
     fitted = load(model, Teaser)
@@ -109,7 +116,9 @@ def explain(
         titles = {name: fitted.title(fitted.items_.index_of(name)) for name in items}
         out.print(draw_origins(origins, titles))
         return
-    found = fitted.explain(str(item), **person.arguments(fitted, model))
+    found = fitted.explain(
+        ItemNames.of(fitted).item_id(str(item)), **person.arguments(fitted, model)
+    )
     if as_json:
         print_json({**to_plain(found), "general_share": found.general_share})
         return
@@ -128,15 +137,25 @@ def _origin(name: Any, part: float) -> dict[str, Any]:
 @expand_options
 def compare(
     model: ModelFolder,
-    item: Annotated[str, typer.Argument(help="The item.")],
-    other: Annotated[str, typer.Argument(help="The item to compare it with.")],
+    item: str,
+    other: str,
     *,
     person: Annotated[SteeredPerson, OptionsOf()],
     as_json: AsJson = False,
 ) -> None:
-    """Show why one item stands above another: the difference of their scores, part by part."""
+    """Show why one item stands above another: the difference of their scores, part by part.
+
+    Parameters
+    ----------
+    item
+        The item, by id or title.
+    other
+        The item to compare it with.
+    """
     fitted = load(model, Teaser)
-    found = fitted.compare(item, other, **person.arguments(fitted, model))
+    names = ItemNames.of(fitted)
+    both = names.item_id(item), names.item_id(other)
+    found = fitted.compare(*both, **person.arguments(fitted, model))
     if as_json:
         parts = found.to_frame().rows(named=True)
         print_json({**to_plain(found), "difference": found.difference, "parts": parts})

@@ -37,12 +37,16 @@ from teaser.errors import ArtifactError, ResourceError, counted
 from teaser.evaluate.choose import AS_GIVEN, AUTO, make_plan, run_plan
 from teaser.model import load
 from teaser.model.build import placed
+from teaser.model.estimate import say_seconds
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import without_neighbours
 from teaser.model.partitioned import as_bytes
 from teaser.model.teaser import Teaser
 
 commands = typer.Typer()
+
+# Trials, discovered tags and what is measured afterwards take about so many fits of the encoder.
+_WITH_TRIALS = 10
 
 
 # The options of a model are the parameters of Teaser's constructor: see `OptionsOf` in options.py.
@@ -104,14 +108,18 @@ def fit(
     with held as gram:
         # Our own error reports a lost scheduler; Dask's log would repeat it.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        expected = model.estimate(data)
         prefix = "largest recipe: "
         if plan.split is None:
             prefix = ""
             plan = replace(
                 plan, parameters={plan.stated.chosen: model.parameters() | {"gram": gram}}
             )
-        for line in model.estimate(data).lines(limit):
+        for line in expected.lines(limit):
             err.print(f"{prefix}{line}", highlight=False, soft_wrap=True)
+        if plan.split is not None:
+            whole = say_seconds(_WITH_TRIALS * expected.seconds)
+            err.print(f"all trials and the last fit: about {whole}", highlight=False)
         with progress_bar(err, "preparing") as update:
             model = run_plan(plan, start=earlier, previous=previous, callback=update)
     model.dataset_path_ = str(dataset.resolve())

@@ -87,6 +87,7 @@ def main() -> None:
     """
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(VisibleFormatter())
+        logging.lastResort.setLevel(logging.NOTSET)  # each logger has its own
     signal.signal(signal.SIGTERM, _exit)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -1,11 +1,10 @@
 """The command that serves a model to an assistant: MCP over standard input and output."""
 
 import sys
-from typing import Annotated
 
 import typer
 
-from teaser.cli.options import ModelFolder, refuse_unused
+from teaser.cli.options import ModelFolder, expand_options, refuse_unused
 from teaser.cli.output import err
 from teaser.cli.serve import check_packages
 from teaser.errors import MissingPackageError
@@ -14,29 +13,30 @@ commands = typer.Typer()
 
 
 @commands.command("mcp")
+@expand_options
 def serve_assistant(
     model: ModelFolder,
     *,
-    database: Annotated[
-        str,
-        typer.Option(
-            help="Where your views and presses are kept: sqlite:///file or postgresql://...; by "
-            "default a file of this model in your data folder.",
-        ),
-    ] = "",
-    stateless: Annotated[
-        bool,
-        typer.Option("--stateless", help="Store nothing: the assistant gives history and presses."),
-    ] = False,
-    name: Annotated[str, typer.Option(help="Name that the assistant shows.")] = "",
-    log_level: Annotated[
-        str,
-        typer.Option(help="Lowest level that is logged to stderr: debug, info, warning, error."),
-    ] = "warning",
+    database: str = "",
+    stateless: bool = False,
+    name: str = "",
+    log_level: str = "warning",
 ) -> None:
     """Serve a model to an assistant on this computer, over stdin and stdout (MCP).
 
     The assistant starts this command itself; see docs/users/api.md.
+
+    Parameters
+    ----------
+    database
+        Where your views and presses are kept: sqlite:///file or postgresql://...; by default a
+        file of this model in your data folder.
+    stateless
+        Store nothing: the assistant gives history and presses.
+    name
+        Name that the assistant shows.
+    log_level
+        Lowest level that is logged to stderr: debug, info, warning, error.
     """
     check_packages()
     try:

@@ -2,19 +2,20 @@
 
 import inspect
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from datetime import date
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self, cast, get_args, get_origin, get_type_hints
 
 import typer
 from rich.markup import escape
 from typer.models import OptionInfo
 
 from teaser.data.dataset import Dataset
-from teaser.errors import ParameterError
+from teaser.data.matrix import Ids, ItemId
+from teaser.errors import ParameterError, UnknownNameError, closest_names
 from teaser.model.base import Model
 from teaser.model.filters import parse_boosts
 from teaser.model.tables import History as ItemHistory
@@ -26,28 +27,6 @@ ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit wrote.")]
 DataFolder = Annotated[Path, typer.Argument(help="A folder that prepare wrote.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-History = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--history",
-        "-i",
-        help="A viewed item id; repeat, or separate by commas. With a strength: id:0.5; a "
-        "disliked item has one below 0, id:-0.125.",
-    ),
-]
-Press = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--press",
-        "-p",
-        help="Presses on a tag, as feature=value:+3; feature=value alone is +1; the feature may be "
-        "left out where one tag has the value, as in 'general appeal:-3'; repeat.",
-    ),
-]
-About = Annotated[
-    list[str] | None,
-    typer.Option("--about", help="A fact about the person, as feature=value; repeat."),
-]
 Boost = Annotated[
     list[str] | None,
     typer.Option(
@@ -98,9 +77,12 @@ class OptionsOf:
     panels
         Titles in the help, and the parameters listed under each. An options object of an
         extension is listed under "Extensions", any other parameter under "Options".
+    variables
+        What the names of environment variables begin with that set parameters, or "" for none.
     """
 
     panels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    variables: str = ""
 
     def panel(self, name: str) -> str | None:
         """Return the title under which a parameter is listed, or None for "Options"."""
@@ -119,19 +101,29 @@ ModelOptions = Annotated[
     ),
 ]
 
-# A command line has seeds; the library also takes generators.
-FLAGS = {"rng": ("--seed",)}
+# Options whose names are not those of their parameters: the library also takes generators.
+FLAGS = {
+    "rng": ("--seed",),
+    "folder": ("--out", "-o"),
+    "path": ("--out", "-o"),
+    "every": ("--all",),
+    "history": ("--history", "-i"),
+    "press": ("--press", "-p"),
+    "k": ("--k", "-k"),
+    "database_url": ("--database",),
+    "hosts": ("--host-name",),
+}
 _PLAIN_TYPES = (bool, int, float, str, Path)
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of the objects that it takes.
+    """Give a command its options, with help from its docstring, and those of its objects.
 
     Each parameter marked with `OptionsOf` is replaced by one option for every parameter of its
     class. Parameters of an options object, such as `remainder: Remainder | None`, become
     `--remainder`, `--remainder-l2` and so on; any of them switches the extension on.
     """
-    hints = get_type_hints(command, include_extras=True)
+    hints, texts = get_type_hints(command, include_extras=True), parameter_texts(command)
     shown: list[inspect.Parameter] = []
     objects: dict[str, tuple[type[Any], list[str]]] = {}
     for name, parameter in inspect.signature(command).parameters.items():
@@ -142,8 +134,14 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             read = list(_read_options(kind, marks[0]))
             objects[name] = kind, [option.name for option in read]
             shown += read
-        else:
-            shown.append(parameter.replace(annotation=hint))
+            continue
+        if name in texts:
+            info: Any = typer.Argument(help=texts[name])
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                flags = _flags(name, parameter.default, texts[name])
+                info = typer.Option(*flags, help=texts[name])
+            hint = Annotated[hint, info]
+        shown.append(parameter.replace(annotation=hint))
 
     @wraps(command)
     def run(**given: Any) -> None:
@@ -152,6 +150,7 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     run.__dict__["__signature__"] = inspect.Signature(shown)
+    run.__doc__ = (inspect.getdoc(command) or "").partition("\n\nParameters\n")[0]
     return run
 
 
@@ -176,7 +175,7 @@ def build(kind: type[Any], given: Mapping[str, Any]) -> Any:
 
 def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Parameter]:
     """Yield an option for each parameter of a class, and for each entry of an options object."""
-    texts = parameter_texts(kind)
+    texts = {n: t for base in reversed(kind.__mro__) for n, t in parameter_texts(base).items()}
     for name, parameter in _parameters(kind).items():
         extension = _extension(parameter.annotation)
         if extension is None:
@@ -184,12 +183,17 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
                 yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
                 continue
             how: dict[str, Any] = {"help": texts.get(name), "rich_help_panel": mark.panel(name)}
-            info = typer.Option(*FLAGS.get(name, ()), **how)
-            yield _option(name, _plain_type(parameter), parameter.default, info)
+            kind_of = _plain_type(parameter)
+            if mark.variables and get_origin(kind_of) is not list:
+                how["envvar"] = f"{mark.variables}{name.upper()}"
+            flags = _flags(name, parameter.default, texts.get(name, ""))
+            info = typer.Option(*flags, **how)
+            yield _option(name, kind_of, parameter.default, info)
             continue
         how = {"rich_help_panel": mark.panel(name) or "Extensions"}
         flag = f"--{name.replace('_', '-')}"
-        switch = typer.Option(flag, help=texts.get(name), **how)
+        text = f"{texts.get(name)} Any of its options switches it on."
+        switch = typer.Option(flag, help=text, **how)
         yield _option(name, bool, False, switch)
         texts_of_entries = parameter_texts(extension)
         for entry, its in _parameters(extension).items():
@@ -198,9 +202,15 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
             if isinstance(shown, tuple):
                 shown = ",".join(each if isinstance(each, str) else f"{each:g}" for each in shown)
                 shown = shown or "none"
-            default = f"[dim]{escape(f'[default: {shown}]')}[/]"
-            how |= {"help": f"{texts_of_entries[entry]} Switches {flag} on. {default}"}
+            default = "" if shown is None else f" [dim]{escape(f'[default: {shown}]')}[/]"
+            how |= {"help": f"{texts_of_entries[entry]}{default}"}
             yield _option(f"{name}_{entry}", _plain_type(its), None, typer.Option(**how))
+
+
+def _flags(name: str, default: object, text: str) -> tuple[str, ...]:
+    """Return what an option is called; one that says whether can be said no to as well."""
+    is_switch = default is False and not text.startswith("Whether")
+    return FLAGS.get(name, (f"--{name.replace('_', '-')}",) if is_switch else ())
 
 
 def _option(name: str, kind: type[Any], default: object, info: OptionInfo) -> inspect.Parameter:
@@ -271,11 +281,11 @@ def _plain_type(parameter: inspect.Parameter) -> type[Any]:
         return str
     if hasattr(found, "__metadata__"):
         found = get_args(found)[0]
-    choices = [t for t in get_args(found) or (found,) if t in _PLAIN_TYPES]
+    choices = [t for t in get_args(found) or (found,) if t in _PLAIN_TYPES or get_origin(t) is list]
     return choices[0] if choices else type(parameter.default)
 
 
-def parameter_texts(kind: type[Any]) -> dict[str, str]:
+def parameter_texts(kind: Callable[..., Any]) -> dict[str, str]:
     """Return the first sentence on each parameter, from a class's NumPy docstring."""
     found: dict[str, str] = {}
     _, _, section = (inspect.getdoc(kind) or "").partition("Parameters\n----------\n")
@@ -320,24 +330,106 @@ def refuse_unused(what: str, **options: object) -> None:
             raise ParameterError(f"--{flag} does not go with {what}. Leave it out.")
 
 
-def read_history(items: Container[object], given: list[str] | None) -> list[str] | dict[str, float]:
-    """Return item ids, by strength where one is given as id:0.5.
+_NAMED = 3
+_LISTED = 5
 
-    A text with commas that is no id itself is a list of ids.
+
+@dataclass(frozen=True)
+class ItemNames:
+    """Finds items by their ids, or by their titles in any case.
+
+    Parameters
+    ----------
+    ids
+        The ids of the items.
+    all_titles
+        Returns the title of each, or None; it is called if a name is no id.
     """
-    found: list[str] = []
+
+    ids: Ids
+    all_titles: Callable[[], Sequence[str | None]]
+
+    @classmethod
+    def of(cls, model: Model) -> Self:
+        """Return the names of a model's items."""
+        return cls(model.items_, lambda: [model.title(i) for i in range(len(model.items_))])
+
+    @cached_property
+    def _titled(self) -> dict[str, list[int]]:
+        """The positions of the items of each title, which has no capitals here."""
+        found: dict[str, list[int]] = {}
+        for place, title in enumerate(self.all_titles()):
+            if title:
+                found.setdefault(title.strip().casefold(), []).append(place)
+        return found
+
+    def __contains__(self, text: str) -> bool:
+        """Return whether a text is an id or a title."""
+        return text in self.ids or text.strip().casefold() in self._titled
+
+    def item_id(self, text: str, unknown: str = "raise") -> ItemId:
+        """Return the id of a name; with `unknown="ignore"`, one that is not known as it is.
+
+        Raises
+        ------
+        UnknownNameError
+            If no item has this id or title.
+        ParameterError
+            If several items have this title.
+        """
+        place = self.ids.find(text)
+        if place is not None:
+            return cast("ItemId", self.ids[place])
+        places = self._titled.get(text.strip().casefold(), [])
+        if len(places) > 1:
+            some = ", ".join(str(self.ids[each]) for each in places[:_LISTED])
+            more = f" and {len(places) - _LISTED:,} more" if len(places) > _LISTED else ""
+            raise ParameterError(
+                f"{len(places):,} items have the title {text!r}. Give the id of one: {some}{more}."
+            )
+        if places:
+            return cast("ItemId", self.ids[places[0]])
+        if unknown == "ignore":
+            return text
+        raise self._unknown(text)
+
+    def _unknown(self, text: str) -> UnknownNameError:
+        """Return the error of an unknown name, with titles that have its words or resemble it."""
+        plain, wanted = self.ids.unknown("item", text), text.strip().casefold()
+        within = sorted((title for title in self._titled if wanted and wanted in title), key=len)
+        near = within[:_NAMED] or closest_names(wanted, self._titled, n=_NAMED)
+        if not near:
+            return plain
+        titles, places = self.all_titles(), [self._titled[title][0] for title in near]
+        named = [f"{titles[place]} ({self.ids[place]})" for place in places]
+        message = "Unknown item {name!r}; none of the {n:,} items has this id or title."
+        return UnknownNameError("item", text, (*named, *plain.closest), message, n=len(self.ids))
+
+
+def read_history(
+    names: ItemNames, given: list[str] | None, unknown: str = "raise"
+) -> list[ItemId] | dict[ItemId, float]:
+    """Return the ids of items that are named by id or title, by strength where one is given.
+
+    A strength is written as id:0.5. A text with commas that is no name itself is a list.
+    """
+    found = []
     for text in given or []:
-        found += [text] if text in items else [part for part in text.split(",") if part.strip()]
-    placed = [_read_strength(items, text.strip()) for text in found]
+        is_one = _read_strength(names, text)[0] in names  # a title may have commas itself
+        found += [text] if is_one else [part for part in text.split(",") if part.strip()]
+    placed = [
+        (names.item_id(name, unknown), strength)
+        for name, strength in (_read_strength(names, text.strip()) for text in found)
+    ]
     if all(strength is None for _, strength in placed):
         return [item for item, _ in placed]
     return {item: 1.0 if strength is None else strength for item, strength in placed}
 
 
-def _read_strength(items: Container[object], text: str) -> tuple[str, float | None]:
-    """Return an id and the strength after its last colon, if the whole text is no id."""
+def _read_strength(names: ItemNames, text: str) -> tuple[str, float | None]:
+    """Return a name and the strength after its last colon, if the whole text is no name."""
     written = re.fullmatch(r"(.+):([+-]?(?:\d+\.?\d*|\.\d+))", text)
-    if written is None or text in items:
+    if written is None or text in names:
         return text, None
     return written[1].strip(), float(written[2])
 
@@ -362,38 +454,61 @@ def read_date(option: str, text: str | None) -> date | None:
         ) from None
 
 
-def read_boosts(given: list[str] | None) -> dict[str, float] | None:
-    """Return what is added by id or tag, from ID_OR_TAG:0.2."""
-    return parse_boosts(given) if given else None
+def read_boosts(model: Model, given: list[str] | None) -> dict[ItemId, float] | None:
+    """Return what is added by id or tag, from ID_OR_TAG:0.2; a title that is no tag is an item."""
+    if not given:
+        return None
+    names = ItemNames.of(model)
+    tags = {
+        text.casefold() for tag in getattr(model, "tags_", ()) for text in (tag.value, str(tag))
+    }
+    others = {*tags, *(column.casefold() for column in model.table_.columns)}
+    return {
+        names.item_id(name) if name.casefold() not in others and name in names else name: added
+        for name, added in parse_boosts(given).items()
+    }
 
 
 @dataclass(frozen=True)
 class Person:
-    """A history that is given, or that of a user of a data set; and what the person said."""
+    """A history that is given, or that of a user of a data set; and what the person said.
 
-    history: History = None
-    user: Annotated[
-        str | None, typer.Option(help="Take the history of this user of the data set instead.")
-    ] = None
-    data: Annotated[
-        Path | None,
-        typer.Option(help="The data set of --user; that of the fit if not given."),
-    ] = None
-    press: Press = None
-    about: About = None
+    Parameters
+    ----------
+    history
+        A viewed item, by id or title; repeat, or separate by commas; with a strength as id:0.5,
+        which is below 0 for a disliked item.
+    press
+        Presses on a tag, as feature=value:+3; +1 by default; the feature may be left out where one
+        tag has the value, as in 'general appeal:-3'; repeat.
+    about
+        A fact about the person, as feature=value; repeat.
+    user
+        Take the history of this user of the data set instead.
+    data
+        The data set of --user; that of the fit if not given.
+    """
 
-    def viewed(self, model: Model, folder: Path) -> ItemHistory:
+    history: list[str] | None = None
+    user: str | None = None
+    data: Path | None = None
+    press: list[str] | None = None
+    about: list[str] | None = None
+
+    def viewed(self, model: Model, folder: Path, unknown: str = "raise") -> ItemHistory:
         """Return the history.
 
         Parameters
         ----------
         model, folder
             The model, and the folder that it was read from.
+        unknown
+            `"ignore"` keeps names that are not known as they are.
         """
         if self.user is None:
             if self.data is not None:
                 raise ParameterError("--data is the data set of --user. Give --user too.")
-            return read_history(model.items_, self.history)
+            return read_history(ItemNames.of(model), self.history, unknown)
         if self.history is not None:
             raise ParameterError("Give --history or --user, not both.")
         return Dataset.load(find_dataset(folder, model, self.data, "--data DATA")).history(

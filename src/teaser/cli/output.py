@@ -1,6 +1,7 @@
 """What commands print: tables, JSON, progress bars."""
 
 import json
+import logging
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -88,13 +89,25 @@ def to_plain(value: Any) -> Any:
 
 
 @contextmanager
+def log_level(name: str, level: int) -> Iterator[None]:
+    """Let a logger tell what is of a level and above, for a while."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
 def progress_bar(console: Console, first: str) -> Iterator[Update]:
-    """Show a bar that says what is being done; warnings are printed as lines after it.
+    """Show a bar, or lines in a log; warnings are printed as lines after it.
 
     Yields a function of what is being done and the share of the work that is done.
     """
     with (
-        plain_bar(first, show=console.is_terminal, console=console) as update,
+        plain_bar(first, console=console) as update,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
@@ -272,16 +285,6 @@ def draw_origins(
         table.add_row(Text(text), Text(f"{part:+.5f}", style=_colour(part)))
     table.add_row(Text("sum, before scaling", style="bold"), f"{sum(origins.values()):+.5f}")
     return table
-
-
-def describe_change(before: Sequence[Recommendation], after: Sequence[Recommendation]) -> str:
-    """Return a sentence on how a list changed."""
-    ranks = {r.item_id: place for place, r in enumerate(before)}
-    old = [(ranks[r.item_id], place) for place, r in enumerate(after) if r.item_id in ranks]
-    rose = sum(now < then for then, now in old)
-    new, left = len(after) - len(old), len(before) - len(old)
-    verb = "is" if new == 1 else "are"
-    return f"{counted(rose, 'item')} rose, {new} {verb} new on this list, {left} left it."
 
 
 def _title(found: Recommendation | Similar) -> Text:

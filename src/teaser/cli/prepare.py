@@ -2,10 +2,8 @@
 
 import logging
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,16 +21,25 @@ from teaser.cli.options import (
     read_date,
     refuse_unused,
 )
-from teaser.cli.output import err, out, print_json, print_lines, print_next
-from teaser.console import VisibleFormatter
+from teaser.cli.output import (
+    err,
+    log_level,
+    out,
+    print_json,
+    print_lines,
+    print_next,
+    progress_bar,
+)
 from teaser.data import demo
 from teaser.data.dataset import Dataset
 from teaser.data.metadata import REPORT_LOG
 from teaser.data.partitions import write_partitions
-from teaser.data.reading import Table, read, read_each
+from teaser.data.reading import EXAMPLES, JSON_SUFFIXES, TEXT_SUFFIXES, Table, is_pattern, read
 from teaser.data.rules import Rules, is_unedited
 from teaser.data.sources import folder as sources
-from teaser.errors import ParameterError
+from teaser.data.sources.jsonld import holds_events, read_event_table
+from teaser.data.sources.sql import is_database, read_queries
+from teaser.errors import ParameterError, counted
 from teaser.model.build import reached
 
 commands = typer.Typer()
@@ -54,6 +61,12 @@ class PrepareRequest:
         Which rows are dislikes, such as 'rating <= 2'; they count against a user's history.
     strength
         Column of the strength of each row, at least 0; 1 if not given.
+    kinds
+        Strength of each text in --strength, such as 'view=1,cart=3,purchase=5'.
+    query_interactions
+        Which interactions to select from a database, in SQL.
+    query_items
+        Which items to select from it, in the same transaction.
     counts
         Repeated rows of a user and an item: once, their largest strength; or log, log(1 + sum).
     time
@@ -80,6 +93,8 @@ class PrepareRequest:
         What stands between fields of text tables, such as ';', '::' or tab; found if not given.
     encoding
         Encoding of text tables; utf-8 if not given.
+    time_zone
+        Zone of the times of events as JSON-LD, such as Europe/Brussels; as written if not given.
     users
         Table of user features; 'source' takes that of a public data set.
     user_rules
@@ -98,6 +113,9 @@ class PrepareRequest:
     positive: str | None = None
     negative: str | None = None
     strength: str | None = None
+    kinds: str | None = None
+    query_interactions: str | None = None
+    query_items: str | None = None
     counts: str | None = None
     time: str | None = None
     half_life: float | None = None
@@ -111,6 +129,7 @@ class PrepareRequest:
     long: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    time_zone: str | None = None
     users: str | None = None
     user_rules: Path | None = None
     source: str | None = None
@@ -137,9 +156,10 @@ Request = Annotated[
             "Columns of the ids": ("user", "item", "items_id", "users_id"),
             "Tables": (
                 *("columns", "items_columns", "users_columns"),
-                *("long", "delimiter", "encoding"),
+                *("long", "delimiter", "encoding", "time_zone"),
             ),
-            "Strength of interactions": ("strength", "counts", "time", "half_life"),
+            "Strength of interactions": ("strength", "kinds", "counts", "time", "half_life"),
+            "Databases": ("query_interactions", "query_items"),
             "User features": ("users", "user_rules"),
             "Public data sets": ("source", "imdb"),
             "Generated events": ("seed", "start"),
@@ -154,7 +174,8 @@ def prepare(
     tables: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Interactions and items; interactions alone; or the folder of a public data set."
+            help="Interactions and items (further ones are joined; also JSON-LD); interactions "
+            "alone; the URL of a database; or the folder of a public data set."
         ),
     ] = None,
     *,
@@ -164,7 +185,7 @@ def prepare(
 ) -> None:
     """Make a data set of interactions and metadata, and write the tag rules beside it."""
     paths = [text if "://" in text else Path(text) for text in tables or []]
-    with err.status("reading"):
+    with progress_bar(err, "reading"):
         dataset, written = prepare_data(paths, folder, request)
     if as_json:
         print_json(dataset.describe())
@@ -179,21 +200,29 @@ def prepare(
 
 
 @commands.command()
+@expand_options
 def partition(
-    interactions: Annotated[
-        Path, typer.Argument(help="A file of interactions, or a folder of parquet files.")
-    ],
+    interactions: Path,
     *,
     folder: Out,
-    user: Annotated[str, typer.Option(help="Column of the user ids.")] = "user_id",
-    item: Annotated[str, typer.Option(help="Column of the item ids.")] = "item_id",
-    parts: Annotated[
-        int | None,
-        typer.Option(help="Number of partitions; one per million rows if not given."),
-    ] = None,
+    user: str = "user_id",
+    item: str = "item_id",
+    parts: int | None = None,
 ) -> None:
-    """Write interactions as partitions by user, for data larger than memory or a cluster."""
-    with err.status("partitioning"):
+    """Write interactions as partitions by user, for data larger than memory or a cluster.
+
+    Parameters
+    ----------
+    interactions
+        A file of interactions, or a folder of parquet files.
+    user
+        Column of the user ids.
+    item
+        Column of the item ids.
+    parts
+        Number of partitions; one per million rows if not given.
+    """
+    with progress_bar(err, "partitioning"):
         written = write_partitions(interactions, folder, user=user, item=item, parts=parts)
     print_lines(written.lines())
     columns = "".join(
@@ -210,14 +239,13 @@ def prepare_data(
     """Make a data set and save it; return it and the path of its tag rules.
 
     Two paths are interactions and items, where interactions in a folder or at an address are
-    partitions and stay there. One path is interactions alone, or the folder of a public data set.
+    partitions and stay there. Further paths are joined to the items. One path is interactions
+    alone, or the folder of a public data set.
     An option without effect is refused.
     """
     artifact.check_target(folder, "dataset")
-    if request.users is None:
-        without = request.given("user_rules", "users_id", "users_columns")
-        refuse_unused("a data set without --users", **without)
-    with _log_on_stderr():
+    # The command prints the report itself.
+    with log_level("teaser", logging.INFO), log_level(REPORT_LOG.name, logging.ERROR):
         dataset = _read(paths, request)
     dataset.save(folder)
     if dataset.user_features is not None:
@@ -228,11 +256,15 @@ def prepare_data(
 def _read(paths: Sequence[str | Path], request: PrepareRequest) -> Dataset:
     if request.source == "events" and not paths:
         return _generate_events(request)
+    if paths and is_database(paths[0]):
+        return _read_database(str(paths[0]), paths[1:], request)
+    if paths and request.source is None and holds_events(paths[0]):
+        raise _no_choices(paths[0])
     if len(paths) == 1 and not _has_interactions(paths[0], request):
         return _read_source(Path(paths[0]), request)
-    if len(paths) in (1, 2) and request.source is None:
+    if paths and request.source is None:
         read = _read_partitions if _is_folder(paths[0]) else _read_tables
-        return read(paths[0], paths[1] if len(paths) == 2 else None, request)
+        return read(paths[0], paths[1:], request)
     named = f" and --source {request.source}" if request.source else ""
     raise ParameterError(
         f"Found {len(paths)} paths{named}. Name two files, interactions and items; or interactions "
@@ -241,15 +273,30 @@ def _read(paths: Sequence[str | Path], request: PrepareRequest) -> Dataset:
     )
 
 
+def _no_choices(path: str | Path) -> ParameterError:
+    """Return the error of events where interactions are needed."""
+    table = read_event_table(path)
+    return ParameterError(
+        f"{path} has {counted(table.frame.height, 'event')} as JSON-LD, and not who chose them. "
+        f"Name a table of choices first: teaser prepare CHOICES {path} --out DATA. It has a row a "
+        "choice, with the columns user_id and item_id; ids of these events are "
+        f"{', '.join(table.frame['item_id'].head(EXAMPLES))}."
+    )
+
+
 def _has_interactions(path: str | Path, request: PrepareRequest) -> bool:
     """Whether the only path is a table or partitions of interactions, not a public data set."""
     if request.source is not None:
         return False
-    return "://" in str(path) or Path(path).is_file() or any(Path(path).glob("*.parquet"))
+    if "://" in str(path) or is_pattern(path):
+        return True
+    return Path(path).is_file() or any(Path(path).glob("*.parquet"))
 
 
 def _is_folder(path: str | Path) -> bool:
-    return "://" in str(path) or Path(path).is_dir()
+    if "://" in str(path):
+        return not str(path).endswith((*TEXT_SUFFIXES, *JSON_SUFFIXES))
+    return Path(path).is_dir()
 
 
 def _generate_events(request: PrepareRequest) -> Dataset:
@@ -257,73 +304,96 @@ def _generate_events(request: PrepareRequest) -> Dataset:
     return demo.dataset(start=read_date("start", request.start), **request.given("seed", "rules"))
 
 
-_STRENGTH_OPTIONS = ("strength", "counts", "time", "half_life")
-_TABLE_OPTIONS = ("rules", "positive", *_STRENGTH_OPTIONS, "user", "item", "items_id", "encoding")
-_USER_OPTIONS = ("users", "users_id", "user_rules")
+_STRENGTH_OPTIONS = ("strength", "kinds", "counts", "time", "half_life")
+_TABLE_OPTIONS = ("rules", "positive", *_STRENGTH_OPTIONS, "user", "item")
+_ITEM_OPTIONS = ("items_id", "items_columns", "long")
+_USER_OPTIONS = ("users_id", "users_columns", "user_rules")
 _FILE_OPTIONS = ("delimiter", "encoding")
-_ITEM_OPTIONS = ("items_columns", "long")
-_CLUSTER_OPTIONS = ("scheduler", "local_cluster")
+# What `Dataset.from_tables` and `from_partitions` take.
+_DATASET_OPTIONS = (*_TABLE_OPTIONS, "items_id", "encoding")
+
+
+def _read_database(url: str, items: Sequence[str | Path], request: PrepareRequest) -> Dataset:
+    """Read interactions, and items unless they are in files, in one transaction."""
+    if request.query_interactions is None:
+        raise ParameterError(
+            "Say which interactions to read from the database, such as --query-interactions "
+            "'select user_id, item_id from orders'; and the items with --query-items."
+        )
+    if request.query_items is not None and items:
+        raise ParameterError(
+            f"Items come from --query-items or from {items[0]}, not from both. Join tables of the "
+            "database in the query."
+        )
+    queries = {"interactions": request.query_interactions}
+    if request.query_items is not None:
+        queries["items"] = request.query_items
+    tables = read_queries(url, queries)
+    request = replace(request, query_interactions=None, query_items=None)
+    described = [tables["items"]] if "items" in tables else items
+    return _read_tables(tables["interactions"], described, request)
 
 
 def _read_tables(
-    interactions: str | Path, items: str | Path | None, request: PrepareRequest
+    interactions: str | Path | Table, items: Sequence[str | Path | Table], request: PrepareRequest
 ) -> Dataset:
-    refuse_unused("interactions that are not in partitions", **request.given(*_CLUSTER_OPTIONS))
-    file_options = ("columns", "users_columns", "delimiter", *_ITEM_OPTIONS)
-    request.allow_only("tables", *_TABLE_OPTIONS, "negative", *_USER_OPTIONS, *file_options)
-    options = request.given(*_TABLE_OPTIONS, "negative", *_USER_OPTIONS)
-    rows, described, users = read_each(
-        lambda: _read_file(interactions, "interactions", request, request.columns),
-        lambda: _read_items(items, request),
-        lambda: (
-            _read_file(request.users, "users", request, request.users_columns)
-            if request.users is not None
-            else None
-        ),
-    )
-    if users is not None:
-        options["users"] = users
-    return Dataset.from_tables(rows, described, **options)
+    taken: tuple[str, ...] = (*_TABLE_OPTIONS, *_FILE_OPTIONS, "negative", "columns", "users")
+    if request.users is not None:
+        taken = (*taken, *_USER_OPTIONS)
+    request.allow_only("these tables", *taken, *_item_options(items))
+    options = request.given(*_DATASET_OPTIONS, "negative", "users_id", "user_rules")
+    rows = _read_file(interactions, "interactions", request, request.columns)
+    described = _read_items(items, request)
+    if request.users is not None:
+        options["users"] = _read_file(request.users, "users", request, request.users_columns)
+    return Dataset.from_tables(rows, described or None, **options)
 
 
-def _read_items(items: str | Path | None, request: PrepareRequest) -> Table | None:
-    if items is None:
-        item_options = request.given("items_id", *_ITEM_OPTIONS)
-        refuse_unused("interactions without a table of items", **item_options)
-        return None
-    return _read_file(items, "items", request, request.items_columns, **request.given("long"))
+def _item_options(items: Sequence[str | Path | Table]) -> list[str]:
+    """Return the options of items that have an effect on these."""
+    are_events = [holds_events(each) for each in items]
+    found = [] if not items else ["items_id"] if are_events[0] else list(_ITEM_OPTIONS)
+    return found + (["time_zone"] if any(are_events) else [])
+
+
+def _read_items(items: Sequence[str | Path | Table], request: PrepareRequest) -> list[Table]:
+    """Read the tables of items; names and long form are of the first."""
+    of_first = {"columns": request.items_columns, **request.given("long")}
+    return [
+        _read_file(each, "items", request, **(of_first if i == 0 else {}))
+        for i, each in enumerate(items)
+    ]
 
 
 def _read_file(
-    path: str | Path, what: str, request: PrepareRequest, columns: str | None, **options: Any
+    path: str | Path | Table,
+    what: str,
+    request: PrepareRequest,
+    columns: str | None = None,
+    long: str | None = None,
 ) -> Table:
     """Read a table; columns have names with commas between."""
+    if what == "items" and isinstance(path, str | Path) and holds_events(path):
+        return read_event_table(path, **request.given("time_zone", "encoding"))
     named = None if columns is None else columns.split(",")
-    options |= request.given(*_FILE_OPTIONS)
-    return read(Path(path), what=what, columns=named, **options)
+    return read(path, what=what, columns=named, long=long, **request.given(*_FILE_OPTIONS))
 
 
 def _read_partitions(
-    interactions: str | Path, items: str | Path | None, request: PrepareRequest
+    interactions: str | Path, items: Sequence[str | Path], request: PrepareRequest
 ) -> Dataset:
-    request.allow_only(
-        "interactions in partitions",
-        *_TABLE_OPTIONS,
-        *_ITEM_OPTIONS,
-        "delimiter",
-        *_CLUSTER_OPTIONS,
-    )
-    described = _read_items(items, request)
+    taken = (*_TABLE_OPTIONS, *_FILE_OPTIONS, "scheduler", "local_cluster")
+    request.allow_only("interactions in partitions", *taken, *_item_options(items))
+    described = _read_items(items, request) or None
     with reached(request.scheduler, request.local_cluster) as cluster:
         run = None if cluster is None else cluster.run
         return Dataset.from_partitions(
-            interactions, described, run=run, **request.given(*_TABLE_OPTIONS)
+            interactions, described, run=run, **request.given(*_DATASET_OPTIONS)
         )
 
 
 def _read_source(path: Path, request: PrepareRequest) -> Dataset:
     """Read a public data set; its user features are used only if --users source is given."""
-    refuse_unused("interactions that are not in partitions", **request.given(*_CLUSTER_OPTIONS))
     taken = ("rules", "positive", "negative", *_STRENGTH_OPTIONS, "users", "user_rules")
     request.allow_only("a public data set", "source", "imdb", *taken)
     if path.is_file():
@@ -369,21 +439,3 @@ def _write_rules(rules: Rules, folder: Path, given: Path | None, option: str) ->
         beside.unlink()
     rules.write(path, option=option)
     return path
-
-
-@contextmanager
-def _log_on_stderr() -> Iterator[None]:
-    """Show the log of the readers of public data sets."""
-    logger = logging.getLogger("teaser")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(VisibleFormatter())
-    # The command prints the report itself.
-    handler.addFilter(lambda record: record.name != REPORT_LOG.name)
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)

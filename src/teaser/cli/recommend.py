@@ -1,5 +1,6 @@
 """The commands that list items: recommend, also for all users, and similar."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from teaser.cli.options import (
     AsJson,
     Balance,
     Boost,
+    ItemNames,
     ModelFolder,
     OptionsOf,
     Person,
@@ -29,6 +31,7 @@ from teaser.cli.output import (
     err,
     out,
     print_json,
+    progress_bar,
     to_plain,
     write_frame,
 )
@@ -55,35 +58,34 @@ OutFile = Annotated[
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """Which items may be listed, and what is added to their scores."""
+    """Which items may be listed, and what is added to their scores.
 
-    items: Annotated[
-        list[str] | None,
-        typer.Option(help="An item id that may be listed, no other; repeat, or use commas."),
-    ] = None
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(help="An item id that may not be listed; repeat, or use commas."),
-    ] = None
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only items for which this holds: column=value, column>=value, "
-            "'column in a,b'; signs = != >= <= > <; repeat: all must hold, values of one column "
-            "are alternatives."
-        ),
-    ] = None
+    Parameters
+    ----------
+    items
+        An item that may be listed, no other, by id or title; repeat, or use commas.
+    exclude
+        An item that may not be listed, by id or title; repeat, or use commas.
+    where
+        Only items for which this holds: column=value (also != >= <= > <) or 'column in a,b';
+        repeat: all must hold; values of one column are alternatives.
+    """
+
+    items: list[str] | None = None
+    exclude: list[str] | None = None
+    where: list[str] | None = None
     boost: Boost = None
     unknown: Unknown = "raise"
 
     def read(self, model: Model) -> Filters:
         """Return the filters as the library takes them."""
+        names = ItemNames.of(model)
 
         def ids(option: str, given: list[str] | None) -> list[ItemId] | None:
-            found = None if given is None else read_history(model.items_, given)
+            found = None if given is None else read_history(names, given, self.unknown)
             if isinstance(found, dict):
                 raise ParameterError(
-                    f"--{option} takes ids alone, found {' '.join(given or [])!r}. "
+                    f"--{option} takes items alone, found {' '.join(given or [])!r}. "
                     "Strengths belong to --history."
                 )
             return None if found is None else [*found]
@@ -92,7 +94,7 @@ class FilterOptions:
             "items": ids("items", self.items),
             "exclude": ids("exclude", self.exclude),
             "where": self.where,
-            "boost": read_boosts(self.boost),
+            "boost": read_boosts(model, self.boost),
             "unknown": self.unknown,
         }
 
@@ -103,15 +105,7 @@ def recommend(
     model: ModelFolder,
     *,
     person: Annotated[Person, OptionsOf()],
-    every: Annotated[
-        Path | None,
-        typer.Option(
-            "--all",
-            help="List all users to --out: those of a folder that prepare wrote, or of a parquet "
-            "file, or a folder of them, of histories with the columns user_id and item_id, sorted "
-            "by user_id.",
-        ),
-    ] = None,
+    every: Path | None = None,
     k: K = 10,
     filters: Annotated[FilterOptions, OptionsOf()],
     exclude_history: Annotated[
@@ -120,19 +114,28 @@ def recommend(
             "--exclude-history/--include-history", help="Whether to leave out viewed items."
         ),
     ] = True,
-    negative: Annotated[bool, typer.Option(help="Whether to show reasons against too.")] = True,
-    reasons: Annotated[
-        bool, typer.Option("--reasons", help="With --all: write the reasons of each item too.")
-    ] = False,
-    device: Annotated[
-        str | None, typer.Option(help="With --all: cpu, or cuda to score on a GPU.")
-    ] = None,
+    negative: bool = True,
+    reasons: bool = False,
+    device: str | None = None,
     scale: Scale = "robust",
     balance: Balance = 0.5,
     out_file: OutFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the best items for a person, each with its signed reasons, or for all users."""
+    """List the best items for a person, each with its signed reasons, or for all users.
+
+    Parameters
+    ----------
+    every
+        List all users to --out: those of a folder that prepare wrote, or of a parquet file, or
+        a folder of them, of histories with the columns user_id and item_id.
+    negative
+        Whether to show reasons against too.
+    reasons
+        With --all: write the reasons of each item too.
+    device
+        With --all: cpu, or cuda to score on a GPU.
+    """
     fitted: Any = load(model)
     options: Any = {**filters.read(fitted), "k": k, "exclude_history": exclude_history}
     if isinstance(fitted, TaggedModel):
@@ -149,7 +152,7 @@ def recommend(
         options |= {"presses": read_presses(person.press), "about": person.about}
     else:
         refuse_unused("a model without tags", press=person.press, about=person.about)
-    found = fitted.recommend(person.viewed(fitted, model), **options)
+    found = fitted.recommend(person.viewed(fitted, model, filters.unknown), **options)
     if found.ignored:
         err.print(f"{counted(found.ignored, 'unknown name')} ignored.", highlight=False)
     if out_file is not None:
@@ -169,9 +172,10 @@ def _list_all(
     has_tables = data.suffix == ".parquet" or any(data.glob("*.parquet"))
     source: Any = data if has_tables and not is_saved else Dataset.load(data)
     show = err.is_terminal
-    written = model.recommend_all(
-        source, out=path, device=device or "cpu", progress=show, **options
-    )
+    with nullcontext() if show else progress_bar(err, "listing"):
+        written = model.recommend_all(
+            source, out=path, device=device or "cpu", progress=show, **options
+        )
     # Every list begins with rank 1; the ids themselves might not fit into memory.
     counts = written.select(pl.len(), (pl.col("rank") == 1).sum().alias("users"))
     rows, users = counts.collect(engine="streaming").row(0)
@@ -179,22 +183,29 @@ def _list_all(
 
 
 @commands.command()
+@expand_options
 def similar(
     model: ModelFolder,
-    item: Annotated[str, typer.Argument(help="The item that others should resemble.")],
+    item: str,
     *,
     k: K = 10,
     out_file: OutFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the items that share most tags with one; rare tags count more."""
+    """List the items that share most tags with one; rare tags count more.
+
+    Parameters
+    ----------
+    item
+        The item that others should resemble, by id or title.
+    """
     fitted = load(model)
     if not isinstance(fitted, TaggedModel):
         raise ParameterError(
             f"Items are similar by their tags, and a {type(fitted).__name__} has none. "
             "Fit a model with tags: teaser fit."
         )
-    found = similar_items(fitted, item, k=k)
+    found = similar_items(fitted, ItemNames.of(fitted).item_id(item), k=k)
     if out_file is not None:
         write_frame(found.to_frame(), out_file)
     if as_json:

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from teaser import artifact
-from teaser.cli.options import AsJson, ModelFolder, Seed, find_dataset
+from teaser.cli.options import AsJson, ModelFolder, Seed, expand_options, find_dataset
 from teaser.cli.output import err, new_table, out, print_json, print_lines, progress_bar
 from teaser.cli.serve import Database, check_packages
 from teaser.data.dataset import Dataset
@@ -18,7 +18,6 @@ from teaser.evaluate.model_history import KEEP, REFUSED, Entry, ModelHistory
 from teaser.evaluate.refit import (
     MARGIN,
     MIN_VIEWS,
-    GateLimits,
     RefitOptions,
     SiteInteractions,
     gather,
@@ -38,38 +37,42 @@ _REFUSED_CODE = 1
 
 
 @commands.command()
+@expand_options
 def refit(
     model: ModelFolder,
     *,
-    data: Annotated[
-        Path | None, typer.Option(help="The data set; that of the fit if not given.")
-    ] = None,
+    data: Path | None = None,
     database: Database = "",
-    views: Annotated[
-        bool,
-        typer.Option(help="Whether to learn from the site, which must be served with --learn."),
-    ] = True,
-    api_people: Annotated[
-        bool, typer.Option("--api-people", help="Learn from persons of the API too.")
-    ] = False,
+    views: bool = True,
+    api_people: bool = False,
     min_views: Annotated[
         int, typer.Option(min=1, help="Views below which a visitor is left out.")
     ] = MIN_VIEWS,
-    choose: Annotated[
-        bool, typer.Option("--choose", help="Choose the recipe anew; takes longer.")
-    ] = False,
-    margin: Annotated[
-        float, typer.Option(help="Largest loss of nDCG@100, as a share, that is accepted.")
-    ] = MARGIN,
-    force: Annotated[
-        bool, typer.Option("--force", help="Serve the next model even if it is worse.")
-    ] = False,
+    choose: bool = False,
+    margin: float = MARGIN,
+    force: bool = False,
     keep: Annotated[int, typer.Option(min=1, help="Models of which copies are kept.")] = KEEP,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Make the next model from data and site, and serve it unless it is worse: then exit with 1."""
-    options = RefitOptions(GateLimits(margin), choose=choose, force=force, keep=keep, rng=seed)
+    """Make the next model from data and site, and serve it unless it is worse: then exit with 1.
+
+    Parameters
+    ----------
+    data
+        The data set; that of the fit if not given.
+    views
+        Whether to learn from the site, which must be served with --learn.
+    api_people
+        Learn from persons of the API too.
+    choose
+        Choose the recipe anew; takes longer.
+    margin
+        Largest loss of nDCG@100, as a share, that is accepted.
+    force
+        Serve the next model even if it is worse.
+    """
+    options = RefitOptions(margin, choose=choose, force=force, keep=keep, rng=seed)
     place = find_dataset(model, load(model, Teaser), data, "--data DATA").resolve()
     with progress_bar(err, "reading the data set") as update:
         dataset = Dataset.load(place)
@@ -88,15 +91,20 @@ def refit(
 
 
 @commands.command()
+@expand_options
 def models(
     model: ModelFolder,
     *,
-    rollback: Annotated[
-        int | None, typer.Option(help="The number of the model to bring back into the folder.")
-    ] = None,
+    rollback: int | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the models of a folder, or bring an earlier one back."""
+    """List the models of a folder, or bring an earlier one back.
+
+    Parameters
+    ----------
+    rollback
+        The number of the model to bring back into the folder.
+    """
     history = ModelHistory(model)
     if rollback is not None:
         entry = history.roll_back(rollback)

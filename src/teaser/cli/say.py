@@ -1,12 +1,19 @@
 """The command that reads a request in words."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.text import Text
 
-from teaser.cli.options import AsJson, ModelFolder, read_date, read_history
+from teaser.cli.options import (
+    AsJson,
+    ItemNames,
+    ModelFolder,
+    expand_options,
+    read_date,
+    read_history,
+)
 from teaser.cli.output import (
     draw_recommendations,
     err,
@@ -26,33 +33,41 @@ commands = typer.Typer()
 
 
 @commands.command()
+@expand_options
 def say(
     model: ModelFolder,
-    text: Annotated[str, typer.Argument(help="What is asked for, in your own words.")],
+    text: str,
     *,
-    language: Annotated[
-        str, typer.Option(help="The language it is most likely written in: en, nl or fr.")
-    ] = "en",
-    today: Annotated[
-        str | None, typer.Option(help="The day that dates count from, as 2026-11-20.")
-    ] = None,
-    synonyms: Annotated[
-        Path | None, typer.Option(help="A TOML file of further words for tags.")
-    ] = None,
-    interpreter: Annotated[
-        str, typer.Option(help="The name of an installed interpreter, in place of the own reader.")
-    ] = "",
-    apply: Annotated[
-        bool, typer.Option("--apply", help="List the items that the wishes lead to as well.")
-    ] = False,
-    history: Annotated[
-        list[str] | None,
-        typer.Option("--history", "-i", help="With --apply: a viewed item; repeat, or use commas."),
-    ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", help="With --apply: number of items.")] = 10,
+    language: str = "en",
+    today: str | None = None,
+    synonyms: Path | None = None,
+    interpreter: str = "",
+    apply: bool = False,
+    history: list[str] | None = None,
+    k: int = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Read a request in words as wishes, and with --apply list what they lead to."""
+    """Read a request in words as wishes, and with --apply list what they lead to.
+
+    Parameters
+    ----------
+    text
+        What is asked for, in your own words.
+    history
+        With --apply: a viewed item; repeat, or use commas.
+    k
+        With --apply: number of items.
+    language
+        The language it is most likely written in: en, nl or fr.
+    today
+        The day that dates count from, as 2026-11-20.
+    synonyms
+        A TOML file of further words for tags.
+    interpreter
+        The name of an installed interpreter, in place of the own reader.
+    apply
+        List the items that the wishes lead to as well.
+    """
     fitted, day = load(model, Teaser), read_date("today", today)
     vocabulary = Vocabulary.from_model(fitted, synonyms=synonyms)
     if vocabulary.unmatched:
@@ -63,7 +78,7 @@ def say(
     reading = interpret(text, vocabulary, language=language, today=day, interpreter=interpreter)
     found = None
     if apply:
-        seen = read_history(fitted.items_, history or [])
+        seen = read_history(ItemNames.of(fitted), history)
         found = recommend_for(fitted, reading.wishes, seen, k=k, today=day)
     if as_json:
         print_json(_plain(reading) | ({} if found is None else {"recommendations": list(found)}))

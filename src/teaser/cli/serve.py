@@ -1,10 +1,11 @@
 """The commands of the application: serve a model, and make, list and revoke API keys."""
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from teaser.cli.options import ModelFolder
+from teaser.cli.options import ModelFolder, OptionsOf, expand_options
 from teaser.cli.output import print_lines
 from teaser.errors import MissingPackageError, counted
 
@@ -15,112 +16,101 @@ commands = typer.Typer()
 keys = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
 commands.add_typer(keys, name="keys")
 
-Port = Annotated[
-    int, typer.Option(envvar="TEASER_PORT", help="Port to listen on; 0 for any free one.")
-]
-Host = Annotated[str, typer.Option(envvar="TEASER_HOST", help="Address to listen on.")]
 KeyName = Annotated[
     str, typer.Argument(help="The name of the key, such as the program that uses it.")
-]
-HostName = Annotated[
-    list[str] | None,
-    typer.Option("--host-name", help="A host name of the site; repeat."),
-]
-LogFormat = Annotated[
-    str, typer.Option(envvar="TEASER_LOG_FORMAT", help="Form of log lines: text or json.")
-]
-LogLevel = Annotated[
-    str,
-    typer.Option(
-        envvar="TEASER_LOG_LEVEL",
-        help="Lowest level that is logged: debug, info (a line for each request), warning, error.",
-    ),
-]
-Traces = Annotated[
-    bool,
-    typer.Option(
-        "--traces", envvar="TEASER_TRACES", help="Send OpenTelemetry spans; OTEL_* says where."
-    ),
 ]
 Database = Annotated[
     str, typer.Option(envvar="TEASER_DATABASE_URL", help="sqlite:///file or postgresql://...")
 ]
-Learn = Annotated[
-    bool,
-    typer.Option(
-        envvar="TEASER_LEARN",
-        help="Whether teaser refit may use what visitors view; the privacy page says so.",
-    ),
-]
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """Where a server listens, what it stores and what it logs.
+
+    Parameters
+    ----------
+    host
+        Address to listen on.
+    port
+        Port to listen on; 0 for any free one.
+    workers
+        Processes that answer.
+    database_url
+        sqlite:///file or postgresql://...
+    hosts
+        A host name of the site; repeat.
+    log_format
+        Form of log lines: text or json.
+    log_level
+        Lowest level that is logged: debug, info (a line for each request), warning, error.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    database_url: str = ""
+    hosts: list[str] | None = None
+    log_format: str = "text"
+    log_level: str = "info"
+
+    def settings(self) -> dict[str, Any]:
+        """Return these options as settings of the site, but for those that are empty."""
+        given = {name: value for name, value in vars(self).items() if value not in (None, "")}
+        del given["workers"]
+        return given | ({"hosts": ",".join(self.hosts)} if self.hosts else {})
+
+
+@dataclass(frozen=True)
+class SiteOptions(ServerOptions):
+    """What a site is called, how it looks, and what it may do.
+
+    Parameters
+    ----------
+    keys
+        Whether the API needs keys: auto, on, off.
+    name
+        Name of the site; TEASER if not given.
+    accent
+        Colour of buttons and bars, as #0b6f66.
+    accent_dark
+        The same in dark colours.
+    logo
+        Logo of the site: an SVG, PNG, WebP or JPEG.
+    boost
+        What the site adds to scores, as promoted:0.2 or town=Ghent:0.3, by item id, tag or column
+        of true or false; repeat; people see it among the reasons.
+    traces
+        Send OpenTelemetry spans; OTEL_* says where.
+    learn
+        Whether teaser refit may use what visitors view; the privacy page says so.
+    """
+
+    keys: str = "auto"
+    name: str = ""
+    accent: str = ""
+    accent_dark: str = ""
+    logo: str = ""
+    boost: list[str] | None = None
+    traces: bool = False
+    learn: bool = False
+
+    def settings(self) -> dict[str, Any]:
+        """Return these options as settings of the site, but for those that are empty."""
+        return super().settings() | ({"boost": "; ".join(self.boost)} if self.boost else {})
 
 
 @commands.command("serve")
+@expand_options
 def serve_model(
-    model: ModelFolder,
-    *,
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.")] = 1,
-    database: Database = "",
-    api_keys: Annotated[
-        str,
-        typer.Option(
-            "--keys", envvar="TEASER_KEYS", help="Whether the API needs keys: auto, on, off."
-        ),
-    ] = "auto",
-    host_name: HostName = None,
-    name: Annotated[
-        str, typer.Option(envvar="TEASER_NAME", help="Name of the site; TEASER if not given.")
-    ] = "",
-    accent: Annotated[
-        str,
-        typer.Option(envvar="TEASER_ACCENT", help="Colour of buttons and bars, as #0b6f66."),
-    ] = "",
-    accent_dark: Annotated[
-        str,
-        typer.Option(envvar="TEASER_ACCENT_DARK", help="The same in dark colours."),
-    ] = "",
-    logo: Annotated[
-        str,
-        typer.Option(envvar="TEASER_LOGO", help="Logo of the site: an SVG, PNG, WebP or JPEG."),
-    ] = "",
-    boost: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What the site adds to scores, as promoted:0.2 or town=Ghent:0.3, by item id, tag "
-            "or column of true or false; repeat. People see it among the reasons."
-        ),
-    ] = None,
-    log_format: LogFormat = "text",
-    log_level: LogLevel = "info",
-    traces: Traces = False,
-    learn: Learn = False,
+    model: ModelFolder, *, options: Annotated[SiteOptions, OptionsOf(variables="TEASER_")]
 ) -> None:
     """Serve the site and the API on a fitted model."""
     check_packages()
-    from teaser.app.brand import read_brand
     from teaser.app.run import serve
     from teaser.app.settings import Settings
 
-    names = {"hosts": ",".join(host_name)} if host_name else {}
-    names |= {"name": name} if name else {}
-    names |= {"boost": "; ".join(boost)} if boost else {}
-    settings = Settings.from_environment(
-        model=model,
-        database_url=database,
-        host=host,
-        port=port,
-        keys=api_keys,
-        accent=accent,
-        accent_dark=accent_dark,
-        logo=logo,
-        log_format=log_format,
-        log_level=log_level,
-        traces=traces,
-        learn=learn,
-        **names,
-    )
-    print_lines(read_brand(settings).notes)
+    settings = Settings.from_environment(model=model, **options.settings())
 
     def ready(host: str, port: int) -> None:
         print_address(host, port)
@@ -128,7 +118,7 @@ def serve_model(
             said = ", ".join(f"{name} {number:+g}" for name, number in settings.boosts.items())
             print_lines([f"The site adds to scores, and says so among the reasons: {said}."])
 
-    serve(settings, workers=workers, ready=ready)
+    serve(settings, workers=options.workers, ready=ready)
 
 
 @keys.command("create")

@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from teaser.cli.options import OptionsOf, expand_options
 from teaser.cli.output import err, print_lines, print_next, progress_bar
-from teaser.cli.serve import (
-    Database,
-    Host,
-    HostName,
-    LogFormat,
-    LogLevel,
-    Port,
-    check_packages,
-)
+from teaser.cli.serve import Database, ServerOptions, check_packages
 from teaser.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -34,10 +27,17 @@ Who = Annotated[Mode, typer.Option("--mode", help="Whose data: real, pilot or si
 
 
 @study.command("new")
+@expand_options
 def new_file(
-    path: Annotated[Path, typer.Argument(help="The file to write, such as study.toml.")],
+    path: Path,
 ) -> None:
-    """Write a commented study, to be made your own."""
+    """Write a commented study, to be made your own.
+
+    Parameters
+    ----------
+    path
+        The file to write, such as study.toml.
+    """
     check_packages()
     from teaser.userstudy.plan import new_study
 
@@ -51,44 +51,35 @@ def new_file(
 
 
 @study.command("serve")
+@expand_options
 def serve_study(
     path: StudyFile,
     *,
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that answer.")] = 1,
-    database: Database = "",
-    host_name: HostName = None,
-    pilot: Annotated[
-        bool, typer.Option("--pilot", help="Try it out: changes are allowed, the data are marked.")
-    ] = False,
-    log_format: LogFormat = "text",
-    log_level: LogLevel = "info",
+    server: Annotated[ServerOptions, OptionsOf(variables="TEASER_")],
+    pilot: bool = False,
 ) -> None:
-    """Serve the pages of a study. It is frozen when the first person takes part."""
+    """Serve the pages of a study. It is frozen when the first person takes part.
+
+    Parameters
+    ----------
+    pilot
+        Try it out: changes are allowed, the data are marked.
+    """
     check_packages()
     from teaser.app.i18n.texts import texts_in
     from teaser.app.run import serve
     from teaser.userstudy.lists import open_catalogues, untranslated
-    from teaser.userstudy.plan import UserStudy
     from teaser.userstudy.server import create_study_app
 
     mode: Mode = "pilot" if pilot else "real"
-    with _opened(path, mode, database, make=True):
-        pass
-    plan = UserStudy.read(path)
+    with _opened(path, mode, server.database_url, make=True) as people:
+        plan = people.study
     catalogues = open_catalogues(plan)  # what is wrong with an arm is told before a worker starts
     for language in plan.languages[1:]:
         print_lines(untranslated(plan, catalogues, texts_in(language)))
     del catalogues
-    settings = plan.site_settings(
-        database_url=_url(path, mode, database),
-        host=host,
-        port=port,
-        log_format=log_format,
-        log_level=log_level,
-        **({"hosts": ",".join(host_name)} if host_name else {}),
-    )
+    given = server.settings() | {"database_url": _url(path, mode, server.database_url)}
+    settings = plan.site_settings(**given)
 
     def ready(host: str, port: int) -> None:
         site = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
@@ -97,21 +88,28 @@ def serve_study(
         print_lines([f"{site}{asks}", f"{said}Stop the server with Ctrl+C."])
 
     make_app = partial(create_study_app, path=path, mode=mode)
-    serve(settings, workers=workers, ready=ready, make_app=make_app)
+    serve(settings, workers=server.workers, ready=ready, make_app=make_app)
 
 
 @study.command("simulate")
+@expand_options
 def simulate_study(
     path: StudyFile,
     *,
     people: Annotated[int, typer.Option(min=1, help="How many simulated people.")] = 200,
-    effect: Annotated[
-        float, typer.Option(help="The difference to plant, in standard deviations.")
-    ] = 0.3,
+    effect: float = 0.3,
     database: Database = "",
-    seed: Annotated[int, typer.Option(help="Seed of what they choose and answer.")] = 0,
+    seed: int = 0,
 ) -> None:
-    """Let simulated people do a study by its pages, and tell the power of its plan."""
+    """Let simulated people do a study by its pages, and tell the power of its plan.
+
+    Parameters
+    ----------
+    effect
+        The difference to plant, in standard deviations.
+    seed
+        Seed of what they choose and answer.
+    """
     check_packages()
     from teaser.userstudy.analyse import power
     from teaser.userstudy.simulate import simulate_people
@@ -155,20 +153,24 @@ def replay_study(path: StudyFile, *, database: Database = "", mode: Who = "real"
 
 
 @study.command("export")
+@expand_options
 def export_study(
     path: StudyFile,
     *,
-    folder: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path(
-        "study-tables"
-    ),
+    folder: Path = Path("study-tables"),
     database: Database = "",
     mode: Who = "real",
-    texts: Annotated[
-        bool,
-        typer.Option("--texts", help="With what people wrote in their own words: read it first."),
-    ] = False,
+    texts: bool = False,
 ) -> None:
-    """Write the tables of a study as parquet and csv, with a codebook."""
+    """Write the tables of a study as parquet and csv, with a codebook.
+
+    Parameters
+    ----------
+    folder
+        The folder to write.
+    texts
+        With what people wrote in their own words: read it first.
+    """
     check_packages()
     from teaser.userstudy.export import read_tables, write_tables
 
@@ -180,16 +182,21 @@ def export_study(
 
 
 @study.command("analyse")
+@expand_options
 def analyse_study(
     path: StudyFile,
     *,
-    folder: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path(
-        "study-report"
-    ),
+    folder: Path = Path("study-report"),
     database: Database = "",
     mode: Who = "real",
 ) -> None:
-    """Write the report of a study: planned differences, all others, people, power."""
+    """Write the report of a study: planned differences, all others, people, power.
+
+    Parameters
+    ----------
+    folder
+        The folder to write.
+    """
     check_packages()
     from teaser.userstudy.analyse import analyse
     from teaser.userstudy.export import read_tables

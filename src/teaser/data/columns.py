@@ -4,7 +4,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -16,25 +16,17 @@ from teaser.errors import TableError, closest
 _USERS = COLUMN_NAMES["users"]
 _ITEMS = COLUMN_NAMES["items"]
 _CODES = COLUMN_NAMES["codes"]
-_MEASURES = set(COLUMN_NAMES["measures"])
 _SAMPLE_ROWS = 100_000
 # An id column describes an item a row, up to a few that are described twice.
 _DISTINCT = 0.95
 _MOST = 0.9
 _HALF = 0.5
-# More columns that all look like item ids are those of a table with a column for each item.
-_WIDE = 2
 _RATINGS = COLUMN_NAMES["ratings"]
-_MAX_RATINGS = 101
 # Ratings in the upper third of their range are choices: 4 of 5, 7 of 10.
 _UPPER = 2 / 3
 _TIMES = set(COLUMN_NAMES["times"])
-# Numbers in a column of any other name are times if all lie between 1995 and 2040.
-_FROM, _UNTIL = 8e8, 2.2e9
-_ID = re.compile("(^|_)(id|key|code|no|number)$")
 _MOSTLY = 0.5
 _SAMPLE = 1000
-_AMOUNTS = set(COLUMN_NAMES["amounts"])
 
 
 @dataclass(frozen=True)
@@ -75,9 +67,6 @@ def find_id_columns(
     TableError
         If a column is missing; the message names the likely one, and the option to give.
     """
-    interactions, items, users = _with_shared_advice(interactions, items, users)
-    if user is None and item is None:
-        _check_order(interactions, items)
     found_user = _find_user(interactions, user)
     found_item, found_items_id = _find_item(interactions, items, item, items_id, found_user)
     ids = interactions.frame[found_user]
@@ -92,38 +81,6 @@ def find_id_columns(
     }
     new = {option: column for option, (column, usual) in taken.items() if column != usual}
     return IdColumns(found_user, found_item, found_items_id, found_users_id, _noted(new))
-
-
-def _with_shared_advice(
-    interactions: Table, items: Table | None, users: Table | None
-) -> tuple[Table, Table | None, Table | None]:
-    """Return the tables; one without a header says what to do about all that have none."""
-    every = [t for t in (interactions, items, users) if t is not None and t.headless]
-    advice = " ".join(table.headless for table in every)
-
-    def advised(table: Table | None) -> Table | None:
-        return replace(table, headless=advice) if table is not None and table.headless else table
-
-    return advised(interactions) or interactions, advised(items), advised(users)
-
-
-def _check_order(interactions: Table, items: Table | None) -> None:
-    """Raise `TableError` if the second table has users and the first has none."""
-    users = _names(_USERS)
-    if items is None or _by_name(interactions.frame.columns, users):
-        return
-    found = _by_name(items.frame.columns, users)
-    if found and _by_name(items.frame.columns, _names(_ITEMS, *_CODES)) and not items.headless:
-        raise TableError(
-            f"{_begin(interactions.name)} has no column of users, and column {found[0]!r} of "
-            f"{items.name} looks like one. Interactions come first, then items: name them in this "
-            "order, or give the columns: --user COLUMN --item COLUMN."
-        )
-
-
-def _begin(name: str) -> str:
-    """Return the name of a table at the start of a sentence."""
-    return f"The table of {name.removeprefix('the ')}" if name.startswith("the ") else name
 
 
 def _noted(taken: Mapping[str, str]) -> tuple[str, ...]:
@@ -158,22 +115,7 @@ def _find_user(table: Table, given: str | None) -> str:
         return str(given)
     if given is None and likely:
         return likely[0]
-    raise _missing(
-        table, given or "user_id", "interactions", "user", likely or _only_ids(table.frame)
-    )
-
-
-def _only_ids(frame: pl.DataFrame) -> list[str]:
-    """Return the one column that may have the ids of users, by what the others are."""
-    items = _by_name(frame.columns, _names(_ITEMS, *_CODES))
-    left = [
-        column.name
-        for column in frame
-        if not _MEASURES & set(snake_case(column.name).split("_"))
-        and (column.dtype == pl.String or column.dtype.is_integer())
-        and column.name not in items
-    ]
-    return left if len(left) == 1 else []
+    raise _missing(table, given or "user_id", "interactions", "user", likely)
 
 
 def _find_item(
@@ -187,14 +129,8 @@ def _find_item(
     if given is not None and given not in table.frame.columns:
         raise _missing(table, given, "interactions", "item", likely)
     if given is None and not likely and items is not None and not table.headless:
-        likely = _by_values(columns, table.frame, items.frame)
-        if len(likely) > _WIDE:
-            raise TableError(
-                f"{len(likely)} columns of {table.name} have values that are ids of "
-                f"{items.name}, such as {', '.join(likely[:_WIDE])}. If each item has a column, "
-                "write a row for each user and item instead, in pandas with melt. Else name the "
-                f"column: {_option('item', 'COLUMN')}."
-            )
+        unnamed = (c for c in columns if c not in items.frame.columns)
+        likely = [c for c in unnamed if _shared(items.frame, table.frame[c])]
     tried = [given] if given is not None else likely
     if not tried:
         raise _missing(table, "item_id", "interactions", "item", likely)
@@ -252,15 +188,6 @@ def _by_name(columns: Iterable[str], names: Iterable[str]) -> list[str]:
     return [lower[name] for name in names if name in lower]
 
 
-def _by_values(columns: list[str], interactions: pl.DataFrame, items: pl.DataFrame) -> list[str]:
-    """Return the columns of the interactions whose values identify rows of the items."""
-    found = []
-    for column in columns:
-        if column not in items.columns and _shared(items, interactions[column]):
-            found.append(column)
-    return found
-
-
 def _shared(frame: pl.DataFrame, ids: pl.Series) -> list[str]:
     """Return the columns with distinct values that have these ids, that of most ids first."""
     overlaps = {}
@@ -315,7 +242,7 @@ def _quoted(column: str) -> str:
 
 
 def unused_notes(table: Table, reader: RowReader) -> list[str]:
-    """Return a note for each kind of column that is not used, with the option that uses it."""
+    """Return a note on unused columns of ratings and of times, with the option that uses them."""
     columns = [column for column in table.frame if column.name not in reader.columns]
     strength = reader.strength
     ruled = reader.positive is not None or reader.negative is not None
@@ -324,7 +251,6 @@ def unused_notes(table: Table, reader: RowReader) -> list[str]:
     notes = [
         None if ruled or weighs else _rating_note(columns, table.name),
         None if timed else _time_note(columns, table.name),
-        None if weighs else _amount_note(columns, table.name),
     ]
     return [note for note in notes if note is not None]
 
@@ -335,7 +261,7 @@ def _rating_note(columns: list[pl.Series], name: str) -> str | None:
         if snake_case(column.name).rpartition("_")[2] not in _RATINGS:
             continue
         values = _numbers(column).to_numpy()
-        if not 2 < len(set(values.tolist())) <= _MAX_RATINGS:
+        if len(set(values.tolist())) < 2:
             continue
         low, high = float(values.min()), float(values.max())
         edge = low + _UPPER * (high - low)
@@ -351,14 +277,12 @@ def _rating_note(columns: list[pl.Series], name: str) -> str | None:
 
 
 def _time_note(columns: list[pl.Series], name: str) -> str | None:
-    """Return a note if there is a column of times: by its name, else by its values."""
-    named = [c for c in columns if _TIMES & set(snake_case(c.name).split("_"))]
-    for column, earliest, latest in (
-        *((column, EARLIEST, math.inf) for column in named),
-        *((column, _FROM, _UNTIL) for column in columns if not _ID.search(snake_case(column.name))),
-    ):
+    """Return a note if there is a column of times, by its name."""
+    for column in columns:
+        if not _TIMES & set(snake_case(column.name).split("_")):
+            continue
         times = _sample_times(column)
-        if times and earliest <= min(times) and max(times) <= latest:
+        if times and min(times) >= EARLIEST:
             return (
                 f"column {column.name!r} of {name} has times, such as {as_date(times[0])}. To "
                 "keep them, for splits by time and for --half-life, give "
@@ -375,26 +299,6 @@ def _sample_times(column: pl.Series) -> list[float]:
     except TableError:
         return []
     return times if len(times) >= _MOSTLY * len(sample) else []
-
-
-def _amount_note(columns: list[pl.Series], name: str) -> str | None:
-    """Return a note if there is a column of how much or how often, with the options to give."""
-    for column in columns:
-        if not _AMOUNTS & set(snake_case(column.name).split("_")):
-            continue
-        values = _numbers(column).to_numpy()
-        low, high = float(values.min(initial=math.inf)), float(values.max(initial=0))
-        # Numbers that begin so high are times, such as of a last visit.
-        if len(set(values.tolist())) < 3 or not 0 <= low < EARLIEST:
-            continue
-        return (
-            f"column {column.name!r} of {name} goes from {low:,.6g} to {high:,.6g}, and every row "
-            "counts alike. Whether larger ones should count more is for held-out users to say: "
-            "prepare a second folder with --strength "
-            f"{shlex.quote(column.name)} --counts log (strength={column.name!r}, counts='log'), "
-            "and compare the nDCG@100 that teaser fit prints for both"
-        )
-    return None
 
 
 def _numbers(column: pl.Series) -> pl.Series:

@@ -1,7 +1,8 @@
 """Dataset: interactions X and tags S, with the ids of users and items and the tags."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,10 +21,10 @@ from teaser.data.interactions import (
     ReadReport,
     RowReader,
     Strength,
+    as_ids,
     checked_disliked,
     checked_times,
     disliked_line,
-    doubtful_ids,
     entries_in_rows,
     interaction_matrix,
     interaction_times,
@@ -36,13 +37,13 @@ from teaser.data.metadata import (
     describe_items,
     describe_user_features,
     log_notes,
+    read_new_items,
 )
-from teaser.data.new_items import read_new_items
 from teaser.data.partitions import Interactions, Partitions, Run
-from teaser.data.reading import Refusal, Table, named_errors, read, read_each, tidy
+from teaser.data.reading import Refusal, Table, named_errors, read, tidy
 from teaser.data.rules import Rules, RulesLike
 from teaser.data.tags import Tag, TagReport, most_frequent, tag_frame, tags_from
-from teaser.errors import ArtifactError, DataError, ParameterError
+from teaser.errors import ArtifactError, DataError, ParameterError, counted
 from teaser.notebook import draw_dataset
 
 
@@ -132,6 +133,7 @@ class Dataset:
         positive: str | Conditions | None = None,
         negative: str | Conditions | None = None,
         strength: str | None = None,
+        kinds: str | Mapping[str, float] | None = None,
         counts: Counts = "once",
         time: str | None = None,
         half_life: float | None = None,
@@ -147,9 +149,10 @@ class Dataset:
         Parameters
         ----------
         interactions
-            Who chose what.
+            Who chose what; a text may be a pattern of files, as `logs/*.csv`.
         items
-            The metadata of each item. Without them, items are known by their ids alone.
+            The metadata of each item; several tables in a list are joined to the first by their
+            ids. Without them, items are known by their ids alone.
         user, item
             The columns of the ids; `user_id` and `item_id`, or likely ones, when not given. What
             was taken stands in `notes`.
@@ -166,6 +169,9 @@ class Dataset:
         strength
             The column of each row's strength, at least 0 (0 is left out); 1 when not given.
             Strengths are divided by their mean, so that penalties mean the same in any unit.
+        kinds
+            The strength of each text in the column of strengths, such as `{"view": 1, "cart": 3}`.
+            Rows of other texts are refused.
         counts
             How rows of the same user and item are merged: `"once"` takes the largest strength,
             `"log"` log(1 + their sum), natural logarithm; without `strength` and `half_life`
@@ -188,10 +194,36 @@ class Dataset:
         """
         if users is None and user_rules is not None:
             raise ParameterError("user_rules have no meaning without a table of users.")
-        how = Strength.from_options(strength, counts, time, half_life)
+        how = Strength.from_options(strength, counts, time, half_life, kinds)
         named = {"user": user, "item": item, "items_id": items_id, "users_id": users_id}
         tables = read_tables(interactions, items, users, encoding=encoding, **named)
-        return cls(**assemble(tables, how, (positive, negative), rules, user_rules))
+        found, rows = tables.ids, tables.interactions
+        rule, against = Conditions.coerce(positive), Conditions.coerce(negative)
+        reader = RowReader(found.user, found.item, rule, how, against)
+        with named_errors(rows.name):
+            pairs, report, odd = reader.check_scaled(rows.frame)
+        chosen = pairs.group_by("item", maintain_order=True).len("count")
+        described = describe_items(tables.items, chosen, found.items_id, rules)
+        ids = described["table"].to_series(0)
+        pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
+        names = pairs["user"].unique(maintain_order=True)
+        features = None
+        if tables.users is not None:
+            features = describe_user_features(tables.users, names, found.users_id, user_rules)
+        disliked, missed = reader.disliked(rows.frame, pairs, names, ids)
+        unused = unused_notes(rows, reader)
+        notes = log_notes(*tables.notes, *unused, odd, missed, *described.pop("notes"))
+        return cls(
+            X=interaction_matrix(pairs, names, ids),
+            times=interaction_times(pairs, names, ids),
+            users=Ids(names.to_list()),
+            items=Ids(ids.to_list()),
+            report=report.with_refused(rows.refused),
+            user_features=features,
+            disliked=disliked,
+            notes=notes,
+            **described,
+        )
 
     @classmethod
     def from_partitions(
@@ -205,6 +237,7 @@ class Dataset:
         rules: RulesLike = None,
         positive: str | Conditions | None = None,
         strength: str | None = None,
+        kinds: str | Mapping[str, float] | None = None,
         counts: Counts = "once",
         time: str | None = None,
         half_life: float | None = None,
@@ -222,13 +255,19 @@ class Dataset:
             must be in one partition.
         user, item
             The columns of the ids.
-        items, items_id, rules, positive, strength, counts, time, half_life, encoding
+        items, items_id, rules, positive, strength, kinds, counts, time, half_life, encoding
             As for `from_tables`; times are not kept, so that `time` needs a half-life.
         run
             Where partitions are read: `Cluster.run`, or on this machine when not given.
         """
-        how = Strength.from_options(strength, counts, time, half_life)
-        how = None if how is None else how.for_partitions()
+        how = Strength.from_options(strength, counts, time, half_life, kinds)
+        if how is not None and how.time is not None and how.half_life is None:
+            raise ParameterError(
+                f"The time in column {how.time!r} has no effect without a half-life: times of "
+                "interactions in partitions are not kept. Give a half-life in days, half_life=30 "
+                "(--half-life 30), or leave out the time."
+            )
+        items, more = _first_of(items)
         raw = None if items is None else read(items, what="items", encoding=encoding)
         parts = Partitions.open(
             interactions, user=user, item=item, positive=positive, strength=how
@@ -239,8 +278,10 @@ class Dataset:
         if raw is not None:
             key, notes = find_key(raw, survey.chosen["item"], item, items_id)
             raw = tidy(raw, key, "the items")
+            for each in more:
+                raw = join_items(raw, read(each, what="items", encoding=encoding), key)
             notes = (*raw.notes, *notes)
-        described = describe(raw, survey.chosen, key, rules)
+        described = describe_items(raw, survey.chosen, key, rules)
         ids = described["table"].to_series(0).alias("item")
         item_counts = count_items(ids, survey.chosen).to_numpy()
         return cls(
@@ -248,7 +289,8 @@ class Dataset:
             users=Ids(()),
             items=Ids(ids.to_list()),
             report=report,
-            **described | {"notes": log_notes(*notes, *described["notes"])},
+            notes=log_notes(*notes, *described.pop("notes")),
+            **described,
         )
 
     @property
@@ -454,16 +496,16 @@ def read_tables(
     **ids
         `user`, `item`, `items_id` and `users_id`, each the name of a column or None.
     """
-    others = {"items": items, "users": users}
-    sources = {"interactions": interactions} | {w: s for w, s in others.items() if s is not None}
-    tables = read_each(
-        *(partial(read, each, what=what, encoding=encoding) for what, each in sources.items())
-    )
-    named = dict(zip(sources, tables, strict=True))
-    known, described, about = named["interactions"], named.get("items"), named.get("users")
+    items, more = _first_of(items)
+    known = read(interactions, what="interactions", encoding=encoding)
+    described = None if items is None else read(items, what="items", encoding=encoding)
+    about = None if users is None else read(users, what="users", encoding=encoding)
     found = find_id_columns(known, described, about, **ids)
     if described is not None:
         described = tidy(described, found.items_id, "the items")
+        for each in more:
+            extra = read(each, what="items", encoding=encoding)
+            described = join_items(described, extra, found.items_id)
     if about is not None:
         about = tidy(about, found.users_id, "the users", long=False)
     each = (table for table in (known, described, about) if table is not None)
@@ -471,75 +513,46 @@ def read_tables(
     return Tables(known, described, about, found, notes)
 
 
-def describe(
-    items: Table | None, chosen: pl.DataFrame, key: str, rules: RulesLike
-) -> dict[str, Any]:
-    """Return the attributes that come from the items, with rows that could not be read.
+def _first_of(items: Any) -> tuple[Any, list[Any]]:
+    """Return the first table of items, and those that are joined to it."""
+    if isinstance(items, list | tuple) and items:
+        return items[0], list(items[1:])
+    return items, []
+
+
+def join_items(items: Table, extra: Table, key: str) -> Table:
+    """Return a table of items with the columns of another one of the same items.
 
     Parameters
     ----------
     items
-        The table of items, or None.
-    chosen
-        The items of the interactions: item, and count, the number of users that chose it.
+        One row an item.
+    extra
+        Further columns. One that the items have too is called after both, `title (extra)`.
     key
         The column of the ids in the items.
-    rules
-        How columns become tags; inferred when not given.
     """
-    described = describe_items(None if items is None else items.frame, chosen, key, rules)
-    refused = () if items is None else items.refused
-    return described | {"items_refused": (*refused, *described["items_refused"])}
-
-
-def assemble(
-    tables: Tables,
-    strength: Strength | None,
-    which: tuple[str | Conditions | None, str | Conditions | None],
-    rules: RulesLike,
-    user_rules: RulesLike,
-) -> dict[str, Any]:
-    """Return the attributes of the data set that these tables make.
-
-    Parameters
-    ----------
-    tables
-        Interactions, items and users as they were read.
-    strength
-        How strong an interaction is, and when it was; 1 if not given.
-    which
-        The rules for positive and for disliked rows.
-    rules, user_rules
-        How metadata and user features become tags; inferred when not given.
-    """
-    found, rows = tables.ids, tables.interactions
-    positive, negative = map(Conditions.coerce, which)
-    reader = RowReader(found.user, found.item, positive, strength, negative)
-    with named_errors(rows.name):
-        pairs, report, odd = reader.check_scaled(rows.frame)
-    item_counts = pairs.group_by("item", maintain_order=True).len("count")
-    described = describe(tables.items, item_counts, found.items_id, rules)
-    ids = described["table"].to_series(0)
-    pairs = pairs.with_columns(pl.col("item").cast(ids.dtype))
-    names = pairs["user"].unique(maintain_order=True)
-    user_features = None
-    if tables.users is not None:
-        user_features = describe_user_features(
-            tables.users.frame, names, found.users_id, user_rules
-        ).with_refused(tables.users.refused)
-    disliked, missed = reader.disliked(rows.frame, pairs, names, ids)
-    doubtful = (doubtful_ids(rows.frame[name], rows.name) for name in (found.user, found.item))
-    unused = unused_notes(rows, reader)
-    return described | {
-        "X": interaction_matrix(pairs, names, ids),
-        "times": interaction_times(pairs, names, ids),
-        "users": Ids(names.to_list()),
-        "items": Ids(ids.to_list()),
-        "report": report.with_refused(rows.refused),
-        "user_features": user_features,
-        "disliked": disliked,
-        "notes": log_notes(*tables.notes, *doubtful, *unused, odd, missed, *described["notes"]),
+    own, _ = find_key(extra, items.frame[key], key, None)
+    extra = tidy(extra, own, extra.name)
+    ids = pl.Series("item", as_ids(items.frame[key]).cast(pl.String))
+    more = extra.frame.with_columns(as_ids(extra.frame[own]).cast(pl.String).alias(own))
+    more = more.unique(own, keep="first", maintain_order=True).drop_nulls(own)
+    missed = more.filter(~pl.col(own).is_in(ids.implode())).height
+    stem = Path(extra.name).stem
+    names = {
+        column: f"{column} ({stem})" if column in items.frame.columns else column
+        for column in more.columns
+        if column != own
     }
+    joined = ids.to_frame().join(
+        more.rename(names), left_on="item", right_on=own, how="left", maintain_order="left"
+    )
+    note = f"columns of {extra.name} joined by {own}: {', '.join(names.values())}"
+    if missed:
+        note += f"; {counted(missed, 'item')} that the first table does not have left out"
+    frame = items.frame.hstack(joined.drop("item"))
+    notes = (*items.notes, *extra.notes, note)
+    return Table(frame, items.name, notes, (*items.refused, *extra.refused), items.headless)
 
 
 def _widened(matrix: sp.csr_array, n_columns: int) -> sp.csr_array:

@@ -22,7 +22,7 @@ from teaser.data.rules import (
     as_years,
 )
 from teaser.data.tags import feature_words
-from teaser.errors import ArtifactError, RuleError, counted, shortened
+from teaser.errors import ArtifactError, counted, shortened
 
 _SEPARATORS = ("|", ";", ", ", ",")
 _COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
@@ -38,6 +38,7 @@ _ROLE_NAMES = {
     "description": ("description", "summary", "plot", "abstract", "overview", "text"),
     "link": ("link", "url", "website", "href"),
     "date": ("date", "start", "start_date", "release_date", "published", "day"),
+    "end": ("end", "end_date"),
 }
 # Words of a picture's name; with "url", "link", "path" or a size beside them, or alone.
 _PICTURES = COLUMN_NAMES["pictures"]
@@ -163,16 +164,6 @@ def _year_rule(name: str, years: pl.Series, min_items: int, *, feature: str = ""
     return Year(name, width=width, min_items=min_items, feature=feature)
 
 
-def need_rules(rules: Rules, what: str) -> None:
-    """Raise `RuleError` if no column can become tags."""
-    if not rules.tags:
-        why = "; ".join(f"{column!r}: {reason}" for column, reason in rules.skipped.items())
-        raise RuleError(
-            f"No column of the {what} can become tags ({why or 'there is none'}). "
-            "Add columns, or write rules."
-        )
-
-
 def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
     """Return a rule for one column, or the reason for skipping it."""
     if column.name.strip().lower() == "popularity":
@@ -296,7 +287,7 @@ def _mean(column: pl.Series) -> float:
 
 
 def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
-    """Return the columns of title, description, picture, link and date.
+    """Return the columns of title, description, picture, link, date and end.
 
     They are found by their names; pictures and links also by their values. Of several pictures
     the largest is taken, by its name: `Image-URL-L` before `Image-URL-S`.
@@ -306,13 +297,19 @@ def infer_roles(items: pl.DataFrame, *, item: str) -> dict[str, str]:
     for role, names in _ROLE_NAMES.items():
         found = next((lower[name] for name in names if name in lower), None)
         is_text = found is not None and items[found].dtype == pl.String
-        if found and (is_text or (role == "date" and items[found].dtype.is_temporal())):
+        is_day = role in ("date", "end")
+        if found and (_has_days(items[found]) if is_day else is_text):
             roles[role] = found
-    dates = items[roles["date"]].drop_nulls() if "date" in roles else None
-    is_text = dates is not None and dates.dtype == pl.String
-    if dates is not None and is_text and not dates.str.contains(r"^\d{4}-\d{2}-\d{2}").all():
-        del roles["date"]
+    if "date" not in roles:
+        roles.pop("end", None)
     return _with_addresses(items, roles, [c for c in items.columns if c != item])
+
+
+def _has_days(column: pl.Series) -> bool:
+    """Whether a column has dates: of such a type, or as ISO texts."""
+    if column.dtype != pl.String:
+        return column.dtype.is_temporal()
+    return bool(column.drop_nulls().str.contains(r"^\d{4}-\d{2}-\d{2}").all())
 
 
 def _with_addresses(
@@ -375,16 +372,8 @@ def address_warnings(items: pl.DataFrame, roles: Mapping[str, str]) -> tuple[str
             found.append(
                 f"warning: {len(bad):,} of {len(filled):,} {role}s in column {column!r} are not "
                 f"shown by the site, such as {shown(bad[0])}: {advice}"
-                f"{_remedy(bad, role)}"
             )
     return tuple(found)
-
-
-def _remedy(bad: pl.Series, role: str) -> str:
-    if role == "picture" and _share(bad, r"^http://") > 0:
-        return ". Many servers answer to https too: write https:// in place of http://"
-    is_relative = _share(bad, r"[/.]") > _MOSTLY and _share(bad, r"^\w+:") == 0
-    return ". Put the address of their site before them" if is_relative else ""
 
 
 def _share(column: pl.Series, pattern: str) -> float:

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Self, TypeVar
 
@@ -15,6 +16,7 @@ from teaser.data.condition import Conditions
 from teaser.data.matrix import ItemId, read_only, value_matrix
 from teaser.data.reading import EARLIEST, EXAMPLES, Refusal, first_ids, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
+from teaser.parameters import check_number
 
 _NO_ID = r"(?i)^(nan|none|null|n/?a|\\N)$"
 _EXACT = 2**53  # float64 represents every smaller integer exactly
@@ -106,6 +108,8 @@ class Strength:
     ----------
     column
         The column of numbers of at least 0, or None.
+    kinds
+        The strength of each text of the column, such as 1 of view and 5 of purchase, or None.
     counts
         How repeated rows are merged: `"once"` or `"log"`.
     time
@@ -125,30 +129,21 @@ class Strength:
     half_life: float | None = None
     newest: float | None = None
     mean: float | None = None
+    kinds: Mapping[str, float] | None = None
 
     @classmethod
     def from_options(
-        cls, column: str | None, counts: str, time: str | None, half_life: float | None
+        cls,
+        column: str | None,
+        counts: str,
+        time: str | None,
+        half_life: float | None,
+        kinds: str | Mapping[str, float] | None = None,
     ) -> Self | None:
         """Return the checked rule, or None if every interaction has strength 1."""
-        rule = cls(column, counts, time, half_life)
+        rule = cls(column, counts, time, half_life, kinds=parse_kinds(kinds))
         rule.check()
-        if half_life is not None:
-            rule = replace(rule, half_life=float(half_life))
         return None if rule == cls() else rule
-
-    def for_partitions(self) -> "Strength":
-        """Return the rule, or raise `ParameterError` if its time is for no decay.
-
-        Interactions in partitions keep no times, so that a time alone would have no effect.
-        """
-        if self.time is not None and self.half_life is None:
-            raise ParameterError(
-                f"The time in column {self.time!r} has no effect without a half-life: times of "
-                "interactions in partitions are not kept. Give a half-life in days, half_life=30 "
-                "(--half-life 30), or leave out the time."
-            )
-        return self
 
     @property
     def is_one(self) -> bool:
@@ -162,9 +157,14 @@ class Strength:
         for name, column in (("strength", self.column), ("time", self.time)):
             if column is not None and (not isinstance(column, str) or not column):
                 raise ParameterError(f"{name} must be the name of a column, found {column!r}.")
+        if self.kinds is not None and self.column is None:
+            raise ParameterError(
+                "The strengths of kinds need the column of the kinds: strength='event' "
+                "(--strength event)."
+            )
         if self.half_life is None:
             return
-        check_half_life(self.half_life)
+        check_number("half_life", self.half_life)
         if self.time is None:
             raise ParameterError(
                 f"A half-life of {self.half_life:g} days needs the time of each interaction. "
@@ -173,6 +173,8 @@ class Strength:
 
     def __str__(self) -> str:
         row = self.column or "1"
+        if self.kinds is not None:
+            row += f" ({', '.join(f'{kind} {n:g}' for kind, n in self.kinds.items())})"
         if self.half_life is not None:
             row += f" x 2^(-age / {self.half_life:g} days)"
         if self.newest is not None:
@@ -185,10 +187,6 @@ class Strength:
         """The columns that are read."""
         return [column for column in (self.column, self.time) if column is not None]
 
-    def settings(self) -> dict[str, Any]:
-        """Return the rule as plain values, which the constructor takes."""
-        return asdict(self)
-
     def with_newest(self, newest: float) -> "Strength":
         """Return the rule with the time that ages are counted from, in unix seconds."""
         if newest < EARLIEST:
@@ -200,7 +198,7 @@ class Strength:
 
     def with_newest_of(self, rows: pl.DataFrame) -> "Strength":
         """Return the rule with the newest time of these rows, unless it has one or needs none."""
-        if self.time is None or self.newest is not None or rows.height == 0:
+        if self.time is None or self.newest is not None:
             return self
         times = rows["time"].drop_nulls().to_numpy()
         if not len(times):
@@ -223,14 +221,25 @@ class Strength:
         """Return strength and time of each row, and (reason, mask, column) for unusable rows."""
         read = pl.DataFrame({"strength": np.ones(frame.height)})
         problems: Problems = []
-        if self.column is not None:
+        if self.column is not None and self.kinds is not None:
+            texts, known = frame[self.column].cast(pl.String).str.strip_chars(), dict(self.kinds)
+            strengths = texts.replace_strict(known, default=None, return_dtype=pl.Float64)
+            if strengths.is_null().all():
+                raise ParameterError(
+                    f"Column {self.column!r} has none of the kinds {', '.join(known)}. Found: "
+                    f"{first_ids(texts)}."
+                )
+            others = f"{self.column} is none of {', '.join(known)}"
+            problems.append((others, strengths.is_null(), self.column))
+            read = strengths.alias("strength").to_frame()
+        elif self.column is not None:
             numbers = _as_numbers(frame[self.column])
             # X is stored in single precision.
             finite = numbers.cast(pl.Float32).is_finite().fill_null(False)
             problems.append((f"{self.column} is not a finite number", ~finite, self.column))
             negative = (numbers < 0).fill_null(False)
             problems.append((f"{self.column} is negative", negative, self.column))
-            read = read.with_columns(numbers.alias("strength"))
+            read = numbers.alias("strength").to_frame()
         if self.time is not None:
             cells = frame[self.time]
             seconds = as_seconds(cells)
@@ -268,6 +277,27 @@ class Strength:
             merged.cast(pl.Float32), *latest
         )
         return self.scaled(pairs), rows.height - kept.height
+
+
+def parse_kinds(given: str | Mapping[str, float] | None) -> dict[str, float] | None:
+    """Return the strength of each kind, from a mapping or from `view=1,purchase=5`."""
+    if given is None:
+        return None
+    pairs = (
+        [part.rpartition("=")[::2] for part in given.split(",")]
+        if isinstance(given, str)
+        else list(given.items())
+    )
+    try:
+        kinds = {str(kind).strip(): float(strength) for kind, strength in pairs}
+    except (TypeError, ValueError):
+        kinds = {}
+    if not kinds or not all(k and 0 <= n < math.inf for k, n in kinds.items()):
+        raise ParameterError(
+            "kinds must give each kind a strength of at least 0, such as {'view': 1, 'cart': 3} "
+            f"(--kinds view=1,cart=3); found {given!r}."
+        )
+    return kinds
 
 
 @dataclass(frozen=True)
@@ -367,10 +397,8 @@ class RowReader:
                     open_rows = open_rows & ~bad
             return open_rows
 
-        missing = [
-            (f"{column} is missing", ids[name].is_null(), column)
-            for name, column in (("user", self.user), ("item", self.item))
-        ]
+        columns = (("user", self.user), ("item", self.item))
+        missing = [(f"{column} is missing", ids[n].is_null(), column) for n, column in columns]
         open_rows = without(pl.Series([True]).new_from_index(0, frame.height), missing + unclear)
         taken = open_rows if is_positive is None else open_rows & is_positive
         not_positive = int(open_rows.sum()) - int(taken.sum())
@@ -467,15 +495,16 @@ def as_ids(column: pl.Series) -> pl.Series:
         return whole if whole.null_count() == column.null_count() else column.cast(pl.String)
     if column.dtype.is_float() or column.dtype.is_decimal():
         return _decimal_ids(column)
-    if column.dtype.is_nested():
-        raise _no_ids(column)
-    try:
-        text = column.cast(pl.String)
-    except pl.exceptions.PolarsError as error:
-        raise _no_ids(column) from error
+    text = None
+    with suppress(pl.exceptions.PolarsError):
+        text = None if column.dtype.is_nested() else column.cast(pl.String)
     # Bytes such as of a UUID are no text, though some of them can be read as one.
-    if column.dtype == pl.Binary and text.str.contains(r"[\x00-\x1f]").any():
-        raise _no_ids(column)
+    is_bytes = column.dtype == pl.Binary and text is not None
+    if text is None or (is_bytes and text.str.contains(r"[\x00-\x1f]").any()):
+        raise TableError(
+            f"Column {column.name!r} has type {column.dtype}, which cannot be an id. "
+            "Ids are integers or texts: convert them, in pandas with .astype(str)."
+        )
     text = text.str.strip_chars()
     missing = (text == "").fill_null(False)
     words = text.str.contains(_NO_ID).fill_null(False)
@@ -483,29 +512,6 @@ def as_ids(column: pl.Series) -> pl.Series:
     if words.any() and text.filter(~words & ~missing).str.contains(r"^\d+$").all():
         missing |= words
     return text.set(missing, None)
-
-
-def doubtful_ids(column: pl.Series, name: str) -> str | None:
-    """Return a warning if words such as NULL are taken as ids, as they may be names.
-
-    Parameters
-    ----------
-    column
-        The ids.
-    name
-        The table, for the message.
-    """
-    if column.dtype != pl.String:
-        return None
-    ids = as_ids(column).drop_nulls()
-    words = ids.filter(ids.str.contains(_NO_ID))
-    if not len(words):
-        return None
-    return (
-        f"warning: {counted(len(words), 'row')} of {name} with {first_ids(words)} in column "
-        f"{column.name!r}, taken as an id like others. If it means that there is none, empty these "
-        "cells"
-    )
 
 
 def _decimal_ids(column: pl.Series) -> pl.Series:
@@ -519,13 +525,6 @@ def _decimal_ids(column: pl.Series) -> pl.Series:
             f"{known.filter(known.abs() >= _EXACT)[0]:.17g}. Store them as integers or texts."
         )
     return column.cast(pl.Int64 if (known == known.round(0)).all() else pl.String)
-
-
-def _no_ids(column: pl.Series) -> TableError:
-    return TableError(
-        f"Column {column.name!r} has type {column.dtype}, which cannot be an id. "
-        "Ids are integers or texts: convert them, in pandas with .astype(str)."
-    )
 
 
 def _refusal(reason: str, frame: pl.DataFrame, mask: pl.Series, column: str) -> Refusal:
@@ -559,13 +558,6 @@ def _place(pairs: pl.DataFrame, users: pl.Series, items: pl.Series) -> pl.DataFr
     rows = users.to_frame("user").with_row_index("row")
     columns = items.to_frame("item").with_row_index("column")
     return pairs.join(rows, on="user").join(columns, on="item")
-
-
-def check_half_life(half_life: Any) -> None:
-    """Raise `ParameterError` unless this is a number of days above 0."""
-    is_number = isinstance(half_life, int | float | np.integer | np.floating)
-    if isinstance(half_life, bool) or not is_number or not 0 < half_life < math.inf:
-        raise ParameterError(f"half_life must be a number of days above 0, found {half_life!r}.")
 
 
 def as_seconds(column: pl.Series) -> pl.Series:
@@ -606,29 +598,20 @@ def _year_first(texts: pl.Series) -> pl.Series:
     texts = texts.str.replace(r"^(\d{4})[/.](\d\d)[/.](\d\d)", "$1-$2-$3")
     groups = texts.to_frame("text").select(pl.col("text").str.extract_groups(_YEAR_LAST))
     one, other, year, clock = groups.unnest("text")
-    above = [(each.cast(pl.Int64) > _MONTHS).fill_null(False) for each in (one, other)]
     if one.null_count() == len(one):
         return texts
-    if above[0].any() == above[1].any():
-        raise _unclear_dates(texts, one.is_not_null(), above)
-    day, month = (one, other) if above[0].any() else (other, one)
+    days_first, months_first = ((each.cast(pl.Int64) > _MONTHS).any() for each in (one, other))
+    if days_first == months_first:
+        row = int(one.is_not_null().arg_true()[0])
+        raise TableError(
+            f"Column {texts.name!r} has dates in which day and month cannot be told apart, such as "
+            f"row {row + 1} ({shown(texts[row])}): "
+            f"{'both come first' if days_first else 'no number is above 12'}. {WRITE_TIMES}"
+        )
+    day, month = (one, other) if days_first else (other, one)
     parts = pl.DataFrame([year, month.str.zfill(2), day.str.zfill(2), clock])
     written = parts.select(pl.format("{}-{}-{}{}", *(pl.nth(i) for i in range(4)))).to_series()
     return texts.zip_with(one.is_null(), written)
-
-
-def _unclear_dates(texts: pl.Series, dates: pl.Series, above: list[pl.Series]) -> TableError:
-    """Return the error for dates in which a day may be a month."""
-    mixed = above[0].any()
-    rows = [int(mask.arg_true()[0]) for mask in (above if mixed else [dates])]
-    named = [f"row {row + 1} ({shown(texts[row])})" for row in rows]
-    why = (
-        f"days first in {named[0]} and months first in {named[-1]}"
-        if mixed
-        else f"dates in which day and month cannot be told apart, such as {named[0]}: none of "
-        "their numbers is above 12"
-    )
-    return TableError(f"Column {texts.name!r} has {why}. {WRITE_TIMES}")
 
 
 def _iso_seconds(texts: pl.Series) -> pl.Series:
@@ -704,7 +687,7 @@ def decayed(
     >>> decayed({"a": "2026-01-01", "b": "2026-01-31"}, half_life=30)
     {'a': 0.5, 'b': 1.0}
     """
-    check_half_life(half_life)
+    check_number("half_life", half_life)
     if not isinstance(times, Mapping):
         raise ParameterError(f"A history with times maps item ids to times, found {times!r}.")
     unknown = [item for item in strengths or {} if item not in times]
@@ -718,20 +701,15 @@ def decayed(
 
 def _seconds(item: ItemId, when: Any) -> float:
     """Return one time as unix seconds."""
-    try:
+    found = None
+    with suppress(TypeError, ValueError, pl.exceptions.PolarsError):
         found = as_seconds(pl.Series("time", [when], strict=False))[0]
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise _no_time(item, when) from error
     if found is None:
-        raise _no_time(item, when)
+        raise ParameterError(
+            f"The time of {item!r} must be a date, a datetime, an ISO text, or unix seconds or "
+            f"milliseconds, found {when!r}."
+        )
     return float(found)
-
-
-def _no_time(item: ItemId, when: Any) -> ParameterError:
-    return ParameterError(
-        f"The time of {item!r} must be a date, a datetime, an ISO text, or unix seconds or "
-        f"milliseconds, found {when!r}."
-    )
 
 
 def _strengths(frame: pl.DataFrame, pairs: pl.DataFrame, rule: Strength | None) -> pl.Series:
@@ -817,11 +795,9 @@ def checked_times(times: NDArray[Any], n_interactions: int) -> NDArray[np.float6
 def entries_in_rows(X: sp.csr_array, rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return the positions in `X.data` of the entries of some rows, in the order of the rows."""
     lengths = np.diff(X.indptr)[rows]
-    begins = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(lengths) else lengths
-    entries: NDArray[np.int64] = np.arange(lengths.sum()) + np.repeat(
-        X.indptr[rows] - begins, lengths
-    )
-    return entries
+    begins = np.cumsum(lengths) - lengths
+    entries: NDArray[np.int64] = np.repeat(X.indptr[rows] - begins, lengths)
+    return entries + np.arange(len(entries))
 
 
 def time_span(times: NDArray[np.float64]) -> str:
@@ -833,8 +809,8 @@ def time_span(times: NDArray[np.float64]) -> str:
     said = f"times from {as_date(float(known.min()))} to {as_date(float(known.max()))}"
     if not missing:
         return said
-    verb = "has" if missing == 1 else "have"
+    verb, them = ("has", "it") if missing == 1 else ("have", "them")
     return (
         f"{said}; {counted(missing, 'interaction')} {verb} no time, and splits by time leave "
-        f"{'it' if missing == 1 else 'them'} out"
+        f"{them} out"
     )

@@ -126,7 +126,7 @@ def value_matrix(
 
 def read_only(matrix: Any) -> sp.csr_array:
     """Return a matrix of the same arrays, which are made read-only."""
-    out = ReadOnlyMatrix(matrix)
+    out = sp.csr_array(matrix)
     for part in (out.data, out.indices, out.indptr):
         part.flags.writeable = False
     return out
@@ -182,19 +182,3 @@ def _find_wrong(values: Array, indices: Array, indptr: Array, shape: tuple[int, 
     if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:
         return f"its columns must be from 0 to {n_columns - 1:,}"
     return ""
-
-
-class ReadOnlyMatrix(sp.csr_array):  # type: ignore[misc]  # scipy has no types
-    """A matrix that refuses new entries while its arrays are read-only; its copies accept them."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._check_writeable()
-        super().__setitem__(key, value)
-
-    def setdiag(self, values: Any, k: int = 0) -> None:
-        self._check_writeable()
-        super().setdiag(values, k)
-
-    def _check_writeable(self) -> None:
-        if not self.data.flags.writeable:
-            raise ValueError("The matrices of a data set are read-only. Change a copy.")

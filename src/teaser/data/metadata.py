@@ -1,10 +1,11 @@
-"""Tables of items and of users become tags."""
+"""Tables of items, of users and of new items become tags."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
+import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
@@ -13,16 +14,24 @@ from teaser.data.infer import (
     free_text_notes,
     infer_roles,
     infer_rules,
-    need_rules,
     number_notes,
 )
-from teaser.data.interactions import check_items
-from teaser.data.matrix import read_only
-from teaser.data.reading import EXAMPLES, Refusal, first_ids, need_columns
+from teaser.data.interactions import as_ids, check_items
+from teaser.data.matrix import Ids, ItemId, read_only
+from teaser.data.reading import EXAMPLES, Refusal, Table, first_ids, need_columns, read, tidy
 from teaser.data.rules import FREE_TEXT, Rules, RulesLike, as_rules
-from teaser.data.tags import Tag, TagReport, build_tags, no_tags, tag_warnings
-from teaser.errors import DataError, RuleError
+from teaser.data.tags import (
+    Tag,
+    TagReport,
+    build_tags,
+    encode_tags,
+    no_tags,
+    resolve_tag,
+    tag_warnings,
+)
+from teaser.errors import DataError, ParameterError, RuleError
 
+LOG = logging.getLogger("teaser")
 # For what `Dataset.lines` tells too.
 REPORT_LOG = logging.getLogger("teaser.report")
 # A value of few users may identify them, and says little about others.
@@ -31,7 +40,7 @@ _MANY_USERS = 300
 
 
 def describe_items(
-    raw: pl.DataFrame | None, chosen: pl.DataFrame, item: str, rules: RulesLike
+    raw: Table | None, chosen: pl.DataFrame, item: str, rules: RulesLike
 ) -> dict[str, Any]:
     """Return the attributes of a `Dataset` that come from its items.
 
@@ -47,7 +56,10 @@ def describe_items(
         How columns become tags; inferred when not given.
     """
     ids = chosen["item"].alias(item)
-    table, refused = (ids.clear().to_frame(), ()) if raw is None else check_items(raw, item=item)
+    table, refused = ids.clear().to_frame(), tuple[Refusal, ...]()
+    if raw is not None:
+        table, twice = check_items(raw.frame, item=item)
+        refused = (*raw.refused, *twice)
     table, ids = with_common_ids(table, ids, item)
     missing = ids.to_frame().join(table.select(item), on=item, how="anti", maintain_order="left")
     if raw is not None and missing.height == chosen.height:
@@ -204,12 +216,6 @@ class UserFeatures:
         """Return the features of some of the users, by their positions."""
         return replace(self, Q=sp.csr_array(self.Q[rows]))
 
-    def with_refused(self, refused: Sequence[Refusal]) -> "UserFeatures":
-        """Return the features with rows in the report that were refused before."""
-        rows = self.report.rows + sum(refusal.count for refusal in refused)
-        report = replace(self.report, rows=rows, refused=(*refused, *self.report.refused))
-        return replace(self, report=report)
-
     def settings(self) -> dict[str, Any]:
         """Return everything but Q and the tags as plain values."""
         return {
@@ -229,7 +235,7 @@ class UserFeatures:
 
 
 def describe_user_features(
-    raw: pl.DataFrame, users: pl.Series, user: str, rules: RulesLike
+    raw: Table, users: pl.Series, user: str, rules: RulesLike
 ) -> UserFeatures:
     """Turn a table of users into user tags.
 
@@ -244,7 +250,7 @@ def describe_user_features(
     rules
         How columns become tags; inferred when not given.
     """
-    table, refused = check_items(raw, item=user, what="user")
+    table, refused = check_items(raw.frame, item=user, what="user")
     table, users = with_common_ids(table, users, user)
     wanted = users.alias(user).to_frame()
     unused = table.join(wanted, on=user, how="anti", maintain_order="left")[user]
@@ -259,12 +265,12 @@ def describe_user_features(
     given = _inferred(joined, user) if rules is None else _checked(as_rules(rules), joined)
     tagged = build_tags(joined, given.tags)
     report = UserFeatureReport(
-        rows=raw.height,
+        rows=raw.frame.height + sum(refusal.count for refusal in raw.refused),
         known=known,
         unknown=len(users) - known,
         unused=len(unused),
         unused_examples=tuple(map(str, unused.head(EXAMPLES).to_list())),
-        refused=refused,
+        refused=(*raw.refused, *refused),
         tags=tagged.report,
     )
     return UserFeatures(tagged.S, tagged.tags, replace(given, tags=tagged.rules), report)
@@ -295,5 +301,138 @@ def _inferred(table: pl.DataFrame, user: str) -> Rules:
     skipped |= {c: f"it looks like the {role} of a user" for role, c in found.roles.items()}
     rules = (replace(rule, min_items=max(least, rule.min_items)) for rule in found.tags)
     inferred = Rules(tuple(rules), {}, skipped)
-    need_rules(inferred, "users")
+    if not inferred.tags:
+        why = "; ".join(f"{column!r}: {reason}" for column, reason in skipped.items())
+        raise RuleError(
+            f"No column of the users can become tags ({why or 'there is none'}). Add columns, or "
+            "write rules."
+        )
     return inferred
+
+
+@dataclass(frozen=True, eq=False)
+class NewItems:
+    """New items: their ids, their tags (items x tags), and the metadata of all items."""
+
+    ids: list[ItemId]
+    S: sp.csr_array
+    table: pl.DataFrame
+
+
+def read_new_items(
+    items: Any,
+    table: pl.DataFrame,
+    ids: Ids,
+    tags: tuple[Tag, ...],
+    rules: Rules,
+    *,
+    counted: tuple[Tag, ...] = (),
+) -> NewItems:
+    """Return new items, none of which is known; missing and unknown tags are logged.
+
+    Parameters
+    ----------
+    items
+        A table (file or frame), or a mapping from item id to tags.
+    table, ids
+        The metadata and the ids of the known items.
+    tags, rules
+        Declared tags, discovered ones, and the rules that made the first. A column that they
+        read and the table of new items lacks is not stated.
+    counted
+        Tags of a model that nobody can give.
+    """
+    id_column, kind = table.columns[0], table.dtypes[0]
+    unknown = list[Tag]()
+    if isinstance(items, Mapping):
+        names = new_ids(items, ids, kind)
+        S = tag_rows(items, tags, counted)
+        rows = pl.DataFrame({id_column: names}, schema={id_column: kind})
+    else:
+        found = tidy(read(items, what="items"), id_column, "the items")
+        rows, refused = check_items(found.frame, item=id_column)
+        refused = (*found.refused, *refused)
+        if refused:
+            raise DataError(f"Nothing was added: {'; '.join(map(str, refused))}.")
+        names = new_ids(rows[id_column].to_list(), ids, kind)
+        rows = rows.with_columns(pl.Series(id_column, names, dtype=kind))
+        declared = tuple(tag for tag in tags if not tag.discovered)
+        rows = _with_columns(rows, table, rules)
+        S, unknown = encode_tags(rows, rules.tags, declared)
+        # Columns of discovered tags follow, empty.
+        S = sp.csr_array((S.data, S.indices, S.indptr), shape=(S.shape[0], len(tags)))
+    if unknown:
+        few = ", ".join(map(str, unknown[:3]))
+        LOG.warning("%d tags of the new items are not known: %s", len(unknown), few)
+    blank = int((np.diff(S.indptr) == 0).sum())
+    if blank:
+        LOG.warning(
+            "%d of %d new items carry no known tag: unless their texts are known, general appeal "
+            "places them",
+            *(blank, len(names)),
+        )
+    return NewItems(names, S, _joined(table, rows))
+
+
+def _with_columns(rows: pl.DataFrame, known: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """Return new items with all columns that the rules read, empty where the table has none."""
+    read_by = dict.fromkeys(column for rule in rules.tags for column in rule.columns)
+    missing = [column for column in read_by if column not in rows.columns]
+    if not missing:
+        return rows
+    LOG.warning(
+        "the new items have no column %s: what it would say is not stated",
+        ", ".join(map(repr, missing)),
+    )
+    kinds = ((column, known.schema.get(column, pl.String())) for column in missing)
+    return rows.with_columns(pl.lit(None, kind).alias(column) for column, kind in kinds)
+
+
+def new_ids(given: Iterable[Any], known: Ids, kind: Any) -> list[ItemId]:
+    """Return ids of the same type as the known ones, none of them known or given twice."""
+    names = list(given)
+    found = as_ids(pl.Series("item", names, strict=False)).cast(kind, strict=False)
+    if found.null_count():
+        what = "whole numbers" if kind.is_integer() else "texts"
+        odd = names[int(found.is_null().arg_true()[0])]
+        raise DataError(f"Item ids here are {what}, found {odd!r}. Nothing was added.")
+    ids: list[ItemId] = found.to_list()
+    there = [name for name in ids if name in known]
+    if there or len(set(ids)) < len(ids):
+        said = f"are known already: {there[:3]}" if there else "are named twice"
+        raise DataError(
+            f"{len(there) or len(ids) - len(set(ids))} items {said}. Nothing was added."
+        )
+    return ids
+
+
+def tag_rows(
+    items: Mapping[ItemId, Iterable[Tag | str]],
+    tags: tuple[Tag, ...],
+    counted: tuple[Tag, ...] = (),
+) -> sp.csr_array:
+    """Return the named tags of items as a matrix (items x tags)."""
+    n_tags = len(tags)
+    index = {tag: place for place, tag in enumerate((*tags, *counted))}
+    for name, named in items.items():
+        if isinstance(named, str | Tag) or not isinstance(named, Iterable):
+            raise ParameterError(f"Item {name!r} needs a list of tags, found {named!r}.")
+    places = [sorted({resolve_tag(t, index) for t in named}) for named in items.values()]
+    if any(j >= n_tags or tags[j].discovered for row in places for j in row):
+        raise ParameterError(
+            "Popularity is counted and discovered tags are found by a fit: leave both out of a new "
+            "item's tags."
+        )
+    indptr = np.cumsum([0, *(len(row) for row in places)])
+    indices = np.array([j for row in places for j in row], dtype=np.int64)
+    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(places), n_tags))
+
+
+def _joined(table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the metadata with further rows."""
+    try:
+        return pl.concat([table, rows], how="diagonal_relaxed").select(table.columns)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"The new items do not fit the columns of the known ones: {error}."
+        ) from error

@@ -6,11 +6,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field, replace
-from functools import partial
+from dataclasses import asdict, astuple, dataclass, field, replace
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol, Self, TypeVar
-from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -40,7 +40,7 @@ from teaser.data.reading import (
     sample_lines,
 )
 from teaser.errors import DataError, MissingPackageError, ParameterError, TableError, counted
-from teaser.files import MOST_SETTINGS, FileRefusedError, check_regular, read_bytes
+from teaser.files import MOST_SETTINGS, check_regular, read_bytes
 
 T = TypeVar("T")
 MANIFEST = "partitions.json"
@@ -72,6 +72,17 @@ class PartSize:
     interactions: int
     bytes: int
 
+    @classmethod
+    def of(cls, report: ReadReport, source: Any) -> Self:
+        """Return the size of a part; a table in memory has no bytes."""
+        size = 0
+        if is_url(source):
+            system, path = _file_system(source)
+            size = int(system.size(path) or 0)
+        elif isinstance(source, str):
+            size = Path(source).stat().st_size
+        return cls(report.rows, report.users, report.interactions, size)
+
     def __str__(self) -> str:
         return (
             f"{self.rows:,} rows, {self.interactions:,} interactions of {self.users:,} users, "
@@ -97,11 +108,15 @@ class PartSurvey:
     name: str
     report: ReadReport
     size: PartSize
-    types: tuple[str, str]
     chosen: pl.DataFrame
-    user_hashes: NDArray[np.uint64]
+    users: pl.Series
     squares: float
     strengths: float
+
+    @property
+    def types(self) -> tuple[str, str]:
+        """The types of the ids of users and items."""
+        return str(self.users.dtype), str(self.chosen["item"].dtype)
 
 
 @dataclass(frozen=True)
@@ -121,9 +136,9 @@ class Reader(RowReader):
 
     def _frame(self, source: Any) -> pl.DataFrame:
         """Return the columns of a part that are needed."""
-        frame = read_columns(source, self.columns)
-        need_columns(frame, self.columns, "the interactions")
-        return frame
+        lazy = _scan_part(source)
+        need_columns(pl.DataFrame(schema=lazy.collect_schema()), self.columns, "the interactions")
+        return lazy.select(self.columns).collect()
 
     def survey(self, name: str, source: Any) -> PartSurvey:
         """Return the counts of a part."""
@@ -132,30 +147,19 @@ class Reader(RowReader):
         return PartSurvey(
             name=name,
             report=report,
-            size=_size(report, source),
-            types=(str(pairs["user"].dtype), str(pairs["item"].dtype)),
+            size=PartSize.of(report, source),
             chosen=pairs.group_by("item", maintain_order=True).len("count"),
-            user_hashes=np.sort(lengths["user"].hash(0).to_numpy()),
+            users=lengths["user"],
             squares=float((lengths["len"].cast(pl.Float64) ** 2).sum()),
             strengths=float(pairs["strength"].cast(pl.Float64).sum()) if self.strength else 0.0,
         )
-
-    def user_with_hash(self, user_hash: int, name: str, source: Any) -> int | str:
-        """Return the user of a part whose id has this hash."""
-        users = self.read_pairs(name, source)[0]["user"]
-        found: int | str = users.filter(users.hash(0) == user_hash)[0]
-        return found
-
-    def matrix(self, ids: pl.Series, size: PartSize, name: str, source: Any) -> sp.csr_array:
-        """Return a part as users x items, or raise if it changed since the survey."""
-        return self.users_and_matrix(ids, size, name, source)[1]
 
     def users_and_matrix(
         self, ids: pl.Series, size: PartSize, name: str, source: Any
     ) -> tuple[pl.Series, sp.csr_array]:
         """Return the users of a part, and it as users x items; raise if it changed since."""
         pairs, report = self.read_pairs(name, source)
-        found = _size(report, source)
+        found = PartSize.of(report, source)
         if found != size:
             raise DataError(
                 f"{name} has changed since the data set was prepared: now {found}, "
@@ -246,11 +250,10 @@ class Partitions:
         run
             How the parts are read; one after the other on this machine when not given.
         """
-        visit = run_here if run is None else run
         found: list[PartSurvey] = []
         chosen = pl.DataFrame()
         first: PartSurvey | None = None
-        for part in visit(self.reader.survey, self.parts):
+        for part in (run or run_here)(self.reader.survey, self.parts):
             found.append(replace(part, chosen=part.chosen.clear()))
             if not part.chosen.height:
                 continue
@@ -267,15 +270,7 @@ class Partitions:
                 f"No positive interaction is left in {len(self.parts)} partitions, such as "
                 f"{self.parts[0].name}. " + "; ".join(_sum_reports(found, 0).lines()) + "."
             )
-        for one, other, user_hash in _shared_hashes(found):
-            pair = [self.parts[one], self.parts[other]]
-            users = list(visit(partial(self.reader.user_with_hash, user_hash), pair))
-            if users[0] == users[1]:
-                raise DataError(
-                    f"User {users[0]!r} is in two partitions, {pair[0].name} and {pair[1].name}. "
-                    "All rows of a user must be in one. Rewrite them with teaser partition, or "
-                    "shuffle the collection by user."
-                )
+        _check_apart(found)
         return Survey(
             report=_sum_reports(found, chosen.height),
             sizes=tuple(part.size for part in found),
@@ -340,8 +335,7 @@ class Interactions:
 
     def matrix(self, k: int) -> sp.csr_array:
         """Return part k as a users x items matrix."""
-        part = self.parts[k]
-        return self.partitions.reader.matrix(self.ids, self.sizes[k], part.name, part.source)
+        return self.users_and_matrix(k)[1]
 
     def users_and_matrix(self, k: int) -> tuple[pl.Series, sp.csr_array]:
         """Return the user ids of part k, and it as a users x items matrix."""
@@ -364,7 +358,7 @@ class Interactions:
             "user": self.partitions.reader.user,
             "item": self.partitions.reader.item,
             "positive": None if rule is None else str(rule),
-            "strength": None if strength is None else strength.settings(),
+            "strength": None if strength is None else asdict(strength),
             "squares": self.squares,
         }
 
@@ -404,15 +398,18 @@ def run_here(function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterat
         yield function(part.name, part.source)
 
 
-def _shared_hashes(found: Sequence[PartSurvey]) -> Iterator[tuple[int, int, int]]:
-    """Yield two parts and a hash for each hash of a user that is in both."""
-    hashes = np.concatenate([part.user_hashes for part in found])
-    owner = np.repeat(np.arange(len(found)), [len(part.user_hashes) for part in found])
-    order = np.argsort(hashes, kind="stable")
-    for place in np.flatnonzero(np.diff(hashes[order]) == 0):
-        one, other = order[place], order[place + 1]
-        if owner[one] != owner[other]:
-            yield int(owner[one]), int(owner[other]), int(hashes[one])
+def _check_apart(found: Sequence[PartSurvey]) -> None:
+    """Raise `DataError` if a user is in two parts."""
+    users = [part.users.to_frame("user").with_columns(part=pl.lit(part.name)) for part in found]
+    shared = pl.concat(each for each in users if each.height)
+    shared = shared.filter(pl.col("user").is_duplicated())
+    if shared.height:
+        user = shared["user"][0]
+        one, other, *_ = shared.filter(pl.col("user") == user)["part"].to_list()
+        raise DataError(
+            f"User {user!r} is in two partitions, {one} and {other}. All rows of a user must be in "
+            "one. Rewrite them with teaser partition, or shuffle the collection by user."
+        )
 
 
 def _sum_reports(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
@@ -423,12 +420,8 @@ def _sum_reports(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
             before = refused.get(reason, Refusal(reason, 0, ()))
             named = (*before.examples, *(f"{part.name} {example}" for example in examples))
             refused[reason] = Refusal(reason, before.count + count, named[:EXAMPLES])
-    sums = {
-        name: sum(getattr(part.report, name) for part in found)
-        for name in (
-            *("rows", "interactions", "users", "duplicates", "not_positive", "zero_strength"),
-        )
-    }
+    counts = ("rows", "interactions", "users", "duplicates", "not_positive", "zero_strength")
+    sums = {name: sum(getattr(part.report, name) for part in found) for name in counts}
     strength = found[0].report.strength
     return ReadReport(items=n_items, strength=strength, refused=tuple(refused.values()), **sums)
 
@@ -457,10 +450,6 @@ def _named(name: str) -> Iterator[None]:
         if isinstance(error, FileNotFoundError):
             said = "is missing. Restore it, or prepare the data set again."
         raise TableError(f"{name} {said}") from error
-
-
-def _size(report: ReadReport, source: Any) -> PartSize:
-    return PartSize(report.rows, report.users, report.interactions, _file_size(source))
 
 
 def is_url(source: Any) -> bool:
@@ -495,40 +484,16 @@ def list_parts(folder: str | Path) -> list[str]:
     return found
 
 
-def read_columns(source: Any, columns: list[str]) -> pl.DataFrame:
-    """Return the columns that a file or a table has of those named."""
+def _scan_part(source: Any) -> pl.LazyFrame:
+    """Return the table of a part: of a file, also at an address, or a delayed one of Dask."""
     if not isinstance(source, str):
-        source = source.compute() if hasattr(source, "compute") else source  # a part of Dask's
-        frame = source if isinstance(source, pl.DataFrame) else pl.DataFrame(source)
-        return frame.select([c for c in frame.columns if c in columns] or pl.all())
-    try:
-        if not is_url(source):
-            check_parquet(source)
-            return _read(source, columns)
-        system, path = _file_system(source)
-        with system.open(path, "rb") as handle:
-            return _read(handle, columns)
-    except FileRefusedError as error:
-        raise TableError(f"{source} could not be read: {error}.") from error
-
-
-def _file_size(source: Any) -> int:
-    """Return the size of a file in bytes; zero for a table in memory."""
-    if not isinstance(source, str):
-        return 0
-    if is_url(source):
-        system, path = _file_system(source)
-        return int(system.size(path) or 0)
-    return Path(source).stat().st_size
-
-
-def _read(source: Any, columns: list[str]) -> pl.DataFrame:
-    there = list(pl.read_parquet_schema(source))
-    if not isinstance(source, str):
-        source.seek(0)
-    wanted = [column for column in columns if column in there]
-    # If one is missing, read all, so that the error can list what there is.
-    return pl.read_parquet(source, columns=wanted if len(wanted) == len(columns) else None)
+        found = source.compute() if hasattr(source, "compute") else source
+        return pl.DataFrame(found).lazy()
+    if not is_url(source):
+        check_parquet(source)
+        return pl.scan_parquet(source)
+    system, path = _file_system(source)
+    return pl.scan_parquet(BytesIO(system.cat_file(path)))
 
 
 def _listed(folder: str) -> list[str] | None:
@@ -609,48 +574,39 @@ def write_partitions(
         )
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(f"{target} has other files; nothing was written. Name a new folder.")
-    frame = _scan(interactions)
     try:
+        frame = _scan(interactions)
         schema = pl.DataFrame(schema=frame.collect_schema().names())
         find_id_columns(Table(schema, _shown(interactions)), user=user, item=item)
         rows = int(frame.select(pl.len()).collect(engine="streaming").item())
         if rows == 0:
             raise TableError(f"There are no rows of interactions in {_shown(interactions)}.")
         count = -(-rows // ROWS_PER_PART) if parts is None else parts
-        staging = target.parent / f".partitioning-{uuid4().hex}"
-        staging.mkdir(parents=True)
-        try:
-            _spread(frame, user, item, count, staging)
-            written = _merge(staging, target, user, item)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".partitioning-", dir=target.parent) as staging:
+            _spread(frame, user, count, Path(staging))
+            return _merge(Path(staging), target, user, item)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise TableError(
             f"{_shown(interactions)} could not be partitioned: {first_line(error)}."
         ) from error
-    return written
 
 
 def _scan(source: Any) -> pl.LazyFrame:
     """Return a lazy table; formats that cannot be scanned are read at once."""
     if isinstance(source, pl.LazyFrame):
         return source
-    path = Path(source) if isinstance(source, str | Path) else None
-    try:
-        if path is not None and path.is_dir():
-            for part in list_parts(path):
-                check_regular(part)
-            return pl.scan_parquet(path / "*.parquet")
-        if path is not None and path.exists():
-            check_regular(path)
-            if path.suffix.lower() == ".parquet":
-                return pl.scan_parquet(path)
-            delimiter = guess_delimiter(sample_lines(path))
-            is_text = path.suffix.lower() in reading.TEXT_SUFFIXES and not is_packed(path)
-            if is_text and len(delimiter) == 1:
-                return _scan_text(path, delimiter)
-    except FileRefusedError as error:
-        raise TableError(f"{path} could not be read: {error}.") from error
+    if isinstance(source, str | Path) and Path(source).exists():
+        path = Path(source)
+        files = list_parts(path) if path.is_dir() else [str(path)]
+        for file in files:
+            check_regular(file)
+        suffix = Path(files[0]).suffix.lower()
+        if suffix == ".parquet":
+            return pl.scan_parquet(files)
+        delimiter = guess_delimiter(sample_lines(path))
+        if suffix in reading.TEXT_SUFFIXES and not is_packed(path) and len(delimiter) == 1:
+            return _scan_text(path, delimiter)
     return reading.read_table(source, what="interactions").lazy()
 
 
@@ -666,7 +622,7 @@ def _scan_text(path: Path, delimiter: str) -> pl.LazyFrame:
     )
 
 
-def _spread(frame: pl.LazyFrame, user: str, item: str, count: int, staging: Path) -> None:
+def _spread(frame: pl.LazyFrame, user: str, count: int, staging: Path) -> None:
     """Split each batch into one file for each part."""
     for number, batch in enumerate(frame.collect_batches(chunk_size=_BATCH_ROWS)):
         part_of = (batch[user].hash(0) % count).alias("part")

@@ -1,6 +1,8 @@
 """Read a table from a file or a frame: delimiters, headers, encodings, ragged rows, long form."""
 
 import codecs
+import csv
+import glob
 import html
 import html.entities
 import json
@@ -10,18 +12,18 @@ import tomllib
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import partial
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import polars as pl
 
 from teaser.artifact import read_parquet
-from teaser.errors import DataError, ParameterError, TableError, closest, counted
+from teaser.errors import DataError, ParameterError, TableError, TeaserError, closest, counted
 from teaser.files import GZIP, open_regular, read_unpacked
 
 EXAMPLES = 3
@@ -33,8 +35,8 @@ _DELIMITERS = ("\t", "::", ";", ",", "|")
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
 _SAMPLE_BYTES = 2**16
 _SAMPLE_LINES = 100
-# Separators of polars have one byte; a longer delimiter is replaced by one of these.
-_UNUSED = "\x1f\x1e\x1d\x1c\x01\x02\x03\x04"
+# Separators of polars have one byte; this one stands for a longer delimiter.
+_UNIT = "\x1f"
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 _OPTIONS = {"items": "--items-columns", "users": "--users-columns"}
 EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
@@ -170,9 +172,6 @@ def first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
-Read = TypeVar("Read", bound=Table | None)
-
-
 def read_table(
     source: Any,
     *,
@@ -187,8 +186,9 @@ def read_table(
     Parameters
     ----------
     source
-        A path to delimited text with any extension (also gzipped), parquet or jsonl; or a polars,
-        pandas or pyarrow frame, or anything else that exports the Arrow C stream.
+        A path to delimited text with any extension (also gzipped), parquet or jsonl; a pattern of
+        such paths, `logs/*.csv`; an address of object storage that polars reads, `s3://...`; or a
+        polars, pandas or pyarrow frame, or anything else that exports the Arrow C stream.
     columns
         The names of the columns of a text file without a header.
     delimiter
@@ -224,7 +224,10 @@ def read(
         return source
     names = _check_columns(columns)
     if isinstance(source, str | Path):
-        table = _read_file(Path(source), what, encoding, names, delimiter)
+        read_file = partial(
+            _read_file, what=what, encoding=encoding, columns=names, delimiter=delimiter
+        )
+        table = _read_path(source, what, read_file)
     else:
         if names is not None or delimiter is not None:
             raise ParameterError(
@@ -238,29 +241,6 @@ def read(
         raise TableError(f"There are no rows of {what}{where}. Found columns: {found}.")
     check_names(table.frame.columns)
     return table if long is None else widen(table, long)
-
-
-def read_each(*readers: Callable[[], Read]) -> list[Read]:
-    """Read tables; one error says what is wrong with all that cannot be read.
-
-    Parameters
-    ----------
-    *readers
-        Functions that read a table each, or return None for one that is not given.
-    """
-    found: list[Read] = []
-    errors: list[TableError] = []
-    for reader in readers:
-        try:
-            found.append(reader())
-        except TableError as error:
-            errors.append(error)
-    if not errors:
-        return found
-    headless = [table.headless for table in found if table is not None and table.headless]
-    if len(errors) == 1 and not headless:
-        raise errors[0]
-    raise TableError(" ".join([*map(str, errors), *headless])) from errors[0]
 
 
 def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
@@ -323,8 +303,79 @@ def _from_frame(source: Any, what: str) -> pl.DataFrame:
     return frame
 
 
+def is_pattern(source: str | Path) -> bool:
+    """Whether a source is a pattern of file names, not a file of that name."""
+    return bool(set("*?[") & set(str(source))) and not Path(source).exists()
+
+
+def _read_path(source: str | Path, what: str, read_file: Callable[[Path], Table]) -> Table:
+    """Read a file, the files of a pattern as one table, or an address of object storage."""
+    if "://" in str(source):
+        return Table(_read_remote(str(source), what), str(source))
+    if not is_pattern(source):
+        return read_file(Path(source))
+    paths = [Path(path) for path in sorted(glob.glob(str(source), recursive=True))]
+    if not paths:
+        raise TableError(f"No file matches {source} to read the {what} from.")
+    tables = [read_file(path) for path in paths]
+    first = tables[0].frame.columns
+    for table in tables:
+        if set(table.frame.columns) != set(first):
+            raise TableError(
+                f"The columns of {table.name} are {', '.join(table.frame.columns)}; those of "
+                f"{tables[0].name} are {', '.join(first)}. Files of one table need the same ones."
+            )
+    frames = [table.frame.select(first) for table in tables]
+    try:
+        frame = pl.concat(frames, how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        frame = pl.concat(each.cast(pl.String) for each in frames)
+        frame = frame.select(typed(column) for column in frame)
+    notes = tuple(note for table in tables for note in table.notes)
+    refused = tuple(each for table in tables for each in table.refused)
+    how = f"{counted(len(paths), 'file')} of {source} read as one table"
+    return Table(frame, str(source), (how, *notes), refused, tables[0].headless)
+
+
+def _read_remote(address: str, what: str) -> pl.DataFrame:
+    """Read a table at an address by its suffix, as polars does."""
+    suffix = Path(address).suffix.lower()
+    try:
+        if suffix in (".jsonl", ".ndjson"):
+            return pl.scan_ndjson(address).collect()
+        if suffix in TEXT_SUFFIXES:
+            separator = "\t" if suffix == ".tsv" else ","
+            return pl.scan_csv(address, separator=separator, infer_schema_length=None).collect()
+        return pl.scan_parquet(address).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise TableError(
+            f"The {what} at {address} cannot be read: {first_line(error)}. Files at an address are "
+            "parquet, csv with commas, tsv or jsonl."
+        ) from error
+
+
+def _read_lists(text: bytes, path: Path) -> Table | None:
+    """Read one list of item ids a line, as of CiteULike; None if the text is another table.
+
+    So it is if lines are whole numbers with spaces between, and differ in length. The line is the
+    user. A first number that counts the others in every line is no item.
+    """
+    sample = [line.split() for line in _sample(text)]
+    widths = {len(row) for row in sample}
+    if len(widths) < 2 or not all(cell.isdecimal() for row in sample for cell in row):
+        return None
+    rows = [line.split() for line in text.decode().split("\n")]
+    counts = all(int(row[0]) == len(row) - 1 for row in rows if row)
+    lists = pl.DataFrame({"item_id": [row[counts:] for row in rows]})
+    frame = lists.with_row_index("user_id", offset=1).explode("item_id").drop_nulls()
+    how = "; the first number of a line counts the others" if counts else ""
+    note = f"{path} has one list of items a line: the number of the line is the user_id{how}"
+    return Table(frame.with_columns(typed(frame["item_id"])), str(path), (note,))
+
+
 def _read_file(
     path: Path,
+    *,
     what: str,
     encoding: str,
     columns: Sequence[str] | None,
@@ -349,13 +400,17 @@ def _read_file(
         text, notes = read_text(path, encoding)
         if not is_delimited:
             return Table(read_json_lines(text, path), str(path), notes)
+        if what == "interactions" and columns is None and delimiter is None:
+            lists = _read_lists(text, path)
+            if lists is not None:
+                return replace(lists, notes=(*notes, *lists.notes))
         table = read_delimited(text, path, what=what, columns=columns, delimiter=delimiter)
         return replace(table, notes=(*notes, *table.notes))
-    except (UnicodeDecodeError, pl.exceptions.ComputeError) as error:
-        if isinstance(error, UnicodeDecodeError) or "utf-8" in str(error).lower():
+    except (OSError, EOFError, ValueError, zlib.error, pl.exceptions.PolarsError) as error:
+        if isinstance(error, TeaserError):
+            raise
+        if text and "utf-8" in str(error).lower():
             raise wrong_encoding(text, path, encoding) from error
-        raise TableError(f"{path} could not be read: {first_line(error)}.") from error
-    except (OSError, EOFError, LookupError, zlib.error, pl.exceptions.PolarsError) as error:
         raise TableError(f"{path} could not be read: {first_line(error)}.") from error
 
 
@@ -381,25 +436,30 @@ def read_delimited(
     delimiter
         What stands between fields; found in the first lines if not given.
     """
-    whole, text = text, text.lstrip(b"\r\n")
+    whole, text, notes = text, text.lstrip(b"\r\n"), []
     if not text.strip():
         raise TableError(f"{path} is empty.")
-    text, named, notes = _without_preamble(text, path)
     first_line = whole[: len(whole) - len(text)].count(b"\n") + 1
     lines = _sample(text)
-    found = as_delimiter(delimiter) or named or guess_delimiter(lines)
-    separator = found if len(found.encode()) == 1 else _unused(text, path)
-    text = text if separator == found else text.replace(found.encode(), separator.encode())
+    found = as_delimiter(delimiter) or guess_delimiter(lines)
+    separator = found if len(found.encode()) == 1 else _UNIT
+    if separator != found and separator.encode() in text:
+        raise TableError(f"{path} has control characters, and is no delimited text.")
+    text = text.replace(found.encode(), separator.encode())
     fields = [split_fields(line.replace(found, separator), separator) for line in lines]
     names = tuple(_named(fields[0]) if columns is None else columns)
-    layout = Layout(path, separator, found, names, columns is None, first_line)
-    headless = ""
+    has_header, headless = True, ""
     if columns is None:
         headless = _headless(fields, path, what)
-    else:
-        layout, more = _with_columns(layout, fields)
-        notes += more
-    _check_header(layout, headless)
+    elif has_header := _replace_names(names, fields, path):
+        first = shown(", ".join(fields[0]))
+        notes.append(f"the first line of {path} has names, {first}; columns replaces them")
+    layout = Layout(path, separator, found, names, has_header, first_line)
+    check_names(names)
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
+        raise TableError(
+            f"{path} has more than one column {twice[0]!r}. {headless or 'Rename all but one.'}"
+        )
     alike = _read_alike(text, layout)
     read = read_ragged(text, layout) if alike is None else Table(alike)
     frame = read.frame.select(typed(column) for column in read.frame)
@@ -409,25 +469,6 @@ def read_delimited(
             break
         frame = frame[:, :-1]
     return Table(frame, str(path), (*notes, *read.notes), read.refused, headless)
-
-
-def _without_preamble(text: bytes, path: Path) -> tuple[bytes, str | None, list[str]]:
-    """Return the text from its first row on, the delimiter that Excel names above it, and a note.
-
-    Lines before it begin with `#`, and have no delimiter as often as the rows; or say `sep=;`.
-    """
-    first, _, rest = text.partition(b"\n")
-    if named := re.fullmatch(rb"sep=(.)\r?", first):
-        return rest, named[1].decode("utf-8", "replace"), []
-    lines = _sample(text)
-    comments = next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)
-    rows = lines[comments:]
-    delimiter = guess_delimiter(rows)
-    if not comments or len(rows) < 2 or any(delimiter in line for line in lines[:comments]):
-        return text, None, []
-    for _ in range(comments):
-        text = text.partition(b"\n")[2].lstrip(b"\r\n")
-    return text, None, [f"{counted(comments, 'line')} of {path} that begin with # passed over"]
 
 
 def as_delimiter(given: str | None) -> str | None:
@@ -479,13 +520,6 @@ def _sample(text: bytes) -> list[str]:
     return [line for line in whole[:_SAMPLE_LINES] if line]
 
 
-def _unused(text: bytes, path: Path) -> str:
-    for mark in _UNUSED:
-        if mark.encode() not in text:
-            return mark
-    raise TableError(f"{path} has control characters, and is no delimited text.")
-
-
 def _named(fields: Sequence[str]) -> list[str]:
     """Return names of columns without spaces around; if several are empty, they get numbers."""
     names = [field.strip() for field in fields]
@@ -501,12 +535,9 @@ def _is_number(cell: str) -> bool:
 def _headless(fields: Sequence[Sequence[str]], path: Path, what: str) -> str:
     """Return what to do if the first line is data: one of its cells is a number, as those below."""
     first, rows = fields[0], [row for row in fields[1:] if len(row) >= len(fields[0])]
-    alike = [
-        i
-        for i, cell in enumerate(first)
-        if _is_number(cell) and all(_is_number(r[i]) for r in rows)
-    ]
-    if not alike:
+    if not any(
+        _is_number(cell) and all(_is_number(row[i]) for row in rows) for i, cell in enumerate(first)
+    ):
         return ""
     names = _guess_names(first, what)
     return (
@@ -568,9 +599,9 @@ class Layout:
         return f"{who} {self.width}"
 
 
-def _with_columns(layout: Layout, fields: Sequence[Sequence[str]]) -> tuple[Layout, list[str]]:
-    """Check given names against the rows; pass over a first line that has names already."""
-    path, names, first = layout.path, layout.names, fields[0]
+def _replace_names(names: Sequence[str], fields: Sequence[Sequence[str]], path: Path) -> bool:
+    """Check given names against the rows; return whether the first line has names already."""
+    first, rows = fields[0], fields[1:]
     usual = Counter(len(row) for row in fields).most_common(1)[0][0]
     trailing = usual > 1 and all(not row[-1] for row in fields if len(row) == usual)
     if len(names) not in (usual, usual - trailing):
@@ -578,25 +609,11 @@ def _with_columns(layout: Layout, fields: Sequence[Sequence[str]]) -> tuple[Layo
             f"columns names {len(names)}, {', '.join(names)}, but the rows of {path} have {usual} "
             f"fields, such as {shown(', '.join(first))}. Name each of them."
         )
-    rows = fields[1:]
     is_named = bool(rows) and any(
         not _is_number(cell) and all(len(row) > i and _is_number(row[i]) for row in rows)
         for i, cell in enumerate(first)
     )
-    if not is_named and not set(map(str.strip, first)) & set(names):
-        return layout, []
-    note = f"the first line of {path} has names, {shown(', '.join(first))}; columns replaces them"
-    header = Layout(path, layout.separator, layout.delimiter, names, True, layout.first_line)
-    return header, [note]
-
-
-def _check_header(layout: Layout, headless: str) -> None:
-    check_names(layout.names)
-    if twice := [name for name, n in Counter(layout.names).items() if n > 1]:
-        raise TableError(
-            f"{layout.path} has more than one column {twice[0]!r}. "
-            f"{headless or 'Rename all but one.'}"
-        )
+    return is_named or bool(set(map(str.strip, first)) & set(names))
 
 
 def _read_alike(text: bytes, layout: Layout) -> pl.DataFrame | None:
@@ -620,8 +637,8 @@ def _read_alike(text: bytes, layout: Layout) -> pl.DataFrame | None:
         if "utf-8" in str(error).lower():
             raise
         return None
-    has_blank = b"\n\n" in bare or b"\n\r\n" in bare
-    blank = len(re.findall(rb"\n\r?(?=\n)", bare)) if has_blank else 0
+    # Searched for in two steps, as most files have none.
+    blank = len(re.findall(rb"\n\r?(?=\n)", bare)) if re.search(rb"\n\r?\n", bare) else 0
     rows = frame.height + layout.has_header - blank
     return frame if bare.count(mark) == rows * (layout.width - 1) else None
 
@@ -664,31 +681,13 @@ def swallows_rows(text: bytes, layout: Layout) -> bool:
 
 def split_fields(line: str, separator: str) -> list[str]:
     """Return the fields of a line; a quote that encloses no field is a character."""
-    if '"' not in line:
-        return line.split(separator)
-    enclosed = _enclosed(separator)
-    fields: list[str] = []
-    place = 0
-    while True:
-        found = next((m for p in enclosed if (m := p.match(line, place))), None)
-        if found is None:
-            end = line.find(separator, place)
-            end = len(line) if end < 0 else end
-            fields.append(line[place:end])
-        else:
-            end = found.end()
-            fields.append(re.sub(r'\\"|""', '"', found[1]))
-        if end == len(line):
-            return fields
-        place = end + len(separator)
-
-
-@cache
-def _enclosed(separator: str) -> tuple[re.Pattern[str], ...]:
-    """Return patterns of enclosed fields: quotes inside doubled, after backslashes, or plain."""
-    end = rf'"(?={re.escape(separator)}|$)'
-    inside = (r'(?:[^"]|"")*+', r'(?:[^"\\]|\\.|"")*+', r".*?")
-    return tuple(re.compile(rf'"({body}){end}') for body in inside)
+    if '"' in line:
+        escape = "\\" if '\\"' in line else None
+        mark = separator if len(separator) == 1 else _UNIT
+        marked = line.replace(separator, mark)
+        with suppress(csv.Error):
+            return next(csv.reader([marked], delimiter=mark, escapechar=escape, strict=True))
+    return line.split(separator)
 
 
 def read_ragged(text: bytes, layout: Layout) -> Table:
@@ -886,24 +885,26 @@ def wrong_encoding(text: bytes, path: Path, encoding: str) -> TableError:
     path, encoding
         The file, and the encoding that it was read in.
     """
-    guess = _guess_encoding(text)
-    if guess is None:
+    if b"\0" in text:
         return TableError(
-            f"{path} is not text: it has zero bytes. Name a text file, parquet or jsonl."
+            f"{path} is not text in {encoding}: it has zero bytes. Name a text file, parquet or "
+            "jsonl; or its encoding, such as encoding='utf-16-le' (--encoding utf-16-le)."
         )
-    option = f"encoding={guess!r} (--encoding {guess})"
-    if guess.startswith("utf"):
+    start = _first_bad(text)
+    if start is None:
         return TableError(
-            f"{path} is not encoded in {encoding}. It looks like {guess}: give {option}."
+            f"{path} is not encoded in {encoding}. It looks like utf-8: give encoding='utf-8' "
+            "(--encoding utf-8)."
         )
-    start = _first_bad(text) or 0
+    # Bytes from 0x80 to 0x9f are control characters in latin-1, and quotes or dashes in cp1252.
+    guess = "cp1252" if re.search(rb"[\x80-\x9f]", text) else "latin-1"
     line = text.count(b"\n", 0, start) + 1
     begin = max(text.rfind(b"\n", 0, start) + 1, start - _AROUND)
     around = text[begin : start + _AROUND].splitlines()[0].decode(guess, "replace")
     return TableError(
         f"{path} is not encoded in {encoding}: line {line} has the byte 0x{text[start]:02x}. "
-        f"Read as {guess}, the line has {shown(around)}. If that is right, give {option}; "
-        "otherwise the encoding that it was written in."
+        f"Read as {guess}, the line has {shown(around)}. If that is right, give "
+        f"encoding={guess!r} (--encoding {guess}); otherwise the encoding that it was written in."
     )
 
 
@@ -913,25 +914,6 @@ def _first_bad(text: bytes) -> int | None:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
         return error.start
-    return None
-
-
-def _guess_encoding(text: bytes) -> str | None:
-    """Return an encoding that reads these bytes, or None if they are no text."""
-    # Bytes from 0x80 to 0x9f are control characters in latin-1, and quotes or dashes in cp1252.
-    guesses = ["utf-8", "cp1252" if re.search(rb"[\x80-\x9f]", text) else "latin-1", "latin-1"]
-    if b"\0" in text:
-        # Latin letters have a zero as their second byte in utf-16-le, as their first in utf-16-be.
-        zeros = text[1::2].count(0), text[::2].count(0)
-        guesses = ["utf-16-le" if zeros[0] > zeros[1] else "utf-16-be"]
-        if max(zeros) < len(text) / 8:
-            return None
-    for guess in guesses:
-        try:
-            text[: len(text) // 2 * 2 if "16" in guess else None].decode(guess)
-        except UnicodeDecodeError:
-            continue
-        return guess
     return None
 
 
@@ -1095,11 +1077,9 @@ def check_wide(table: Table, item: str) -> None:
     varying = [c for c in varied.columns if (varied[c] > 1).any()]
     texts = [c for c in varying if frame[c].dtype == pl.String]
     few = [c for c in texts if frame[c].n_unique() <= min(50, frame.height / 10)]
-    if len(few) == 1 and len(frame.columns) == 3:
-        value = next(c for c in frame.columns if c not in (item, few[0]))
-        long: tuple[str, ...] = (item, few[0], value)
-    else:
-        long = (item, (texts or varying)[0])
+    long: tuple[str, ...] = (item, (texts or varying)[0])
+    if len(few) == 1 and frame.width == 3:
+        long = (item, few[0], *(c for c in frame.columns if c not in (item, few[0])))
     raise TableError(
         f"The {frame.height:,} rows of {table.name} describe {_ids(frame, item):,} items, and rows "
         f"of one item differ in {', '.join(varying)}. Items need one row each. If this is "

@@ -18,14 +18,14 @@ import tomlkit
 from numpy.typing import NDArray
 from tomlkit.items import AoT, InlineTable, Table
 
-from teaser.errors import RuleError, closest, counted
+from teaser.errors import RuleError, closest
 from teaser.files import read_settings
 from teaser.notebook import draw_rules
 
 _MOST_BINS = 1_000
 # The next prepare infers the rules again as long as this line fits the text above it.
 _MARK = "\n# Not edited: prepare writes this file anew until it is. "
-ROLES = ("title", "description", "picture", "link", "date")
+ROLES = ("title", "description", "picture", "link", "date", "end")
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{M}\p{N}]+)*"
 _MARKUP = r"</?[A-Za-z][^<>]*>|<!--.*?-->"
 # Why a column of free text is skipped; the rule file then offers a rule for it.
@@ -52,7 +52,7 @@ class Rule:
     min_items
         A tag of fewer items is left out, and counted.
     drop
-        Values that become no tag.
+        Values that become no tag; `Admin:*` stands for all that begin so.
     rename
         New names of values, by the name in the data.
     merge
@@ -102,11 +102,18 @@ class Rule:
         if twice is not None:
             raise self._error(f"names {twice!r} twice. Drop, rename or merge a value once.")
 
-    def edits(self) -> dict[str, str | None]:
-        """Return what values are called instead, by `fold_value`; None for those dropped."""
-        found: dict[str, str | None] = dict.fromkeys(map(fold_value, self.drop))
-        found |= {fold_value(old): new for old, new in self.rename.items()}
-        return found | {fold_value(old): new for new, each in self.merge.items() for old in each}
+    def edits(self, values: Iterable[str]) -> dict[str, str | None]:
+        """Return what some of these values are called instead; None for those dropped."""
+        named = {fold_value(old): new for old, new in self.rename.items()}
+        named |= {fold_value(old): new for new, each in self.merge.items() for old in each}
+        found: dict[str, str | None] = {}
+        for value in values if self._edited_names() else ():
+            folded = fold_value(value)
+            if folded in named:
+                found[value] = named[folded]
+            elif any(_matches(name, folded) for name in self.drop):
+                found[value] = None
+        return found
 
     def check_edits(self, values: Iterable[str]) -> None:
         """Raise `RuleError` if a value to drop, rename or merge is none of these values."""
@@ -116,7 +123,8 @@ class Rule:
         known = list(values)
         folded = set(map(fold_value, known))
         for name in names:
-            if fold_value(name) not in folded:
+            begins = name in self.drop and any(_matches(name, value) for value in folded)
+            if fold_value(name) not in folded and not begins:
                 raise self._error(
                     f"names the value {name!r}, which no item has.{closest(name, known)}"
                 )
@@ -395,6 +403,12 @@ def fold_value(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name).split()).casefold()
 
 
+def _matches(dropped: str, folded: str) -> bool:
+    """Whether a value, as `fold_value` returns it, is dropped by its name or its beginning."""
+    name = fold_value(dropped)
+    return name == folded or (name.endswith("*") and folded.startswith(name[:-1]))
+
+
 def _is(value: Any, *kinds: type) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
@@ -542,17 +556,6 @@ class Rules:
             for column, why in self.skipped.items()
         )
         return "\n".join(part for part in (header, tomlkit.dumps(known), skipped) if part)
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Write a line a rule, role and skipped column, for IPython in a terminal."""
-        lines = [counted(len(self.tags), "rule")]
-        for rule in self.tags:
-            own = {k: v for k, v in rule.as_dict().items() if k not in ("kind", "column")}
-            settings = ", ".join(f"{name}={value!r}" for name, value in own.items())
-            lines.append(f"  {rule.kind} of {', '.join(rule.columns)}: {settings}".rstrip(": "))
-        lines += [f"  {role}: {column}" for role, column in self.roles.items()]
-        lines += [f"  not used: {column}, {why}" for column, why in self.skipped.items()]
-        printer.text("\n".join(lines))
 
     def _repr_html_(self) -> str:
         return draw_rules([rule.as_dict() for rule in self.tags], self.roles, self.skipped)

@@ -1,18 +1,19 @@
 """Split a data set into what models learn from and what is held out: by users, or by time."""
 
-import math
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.interactions import with_disliked
+from teaser.data.interactions import as_seconds, with_disliked
 from teaser.data.matrix import Ids, read_only, value_matrix
 from teaser.errors import DataError, ParameterError, counted
+from teaser.parameters import check_count, check_rng, is_number
 
 Array = NDArray[Any]
 TimePoint = str | float | date
@@ -44,21 +45,24 @@ class Fold:
     user_features: sp.csr_array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "history", _strengths(self.history))
-        object.__setattr__(self, "held_out", _binary(self.held_out, "held_out"))
+        for name in ("history", "held_out", "user_features"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(_sorted(getattr(self, name))))
+        if not np.isfinite(self.history.data).all():
+            raise DataError("The history of a fold must contain only finite numbers.")
+        if not (self.held_out.data == 1).all():
+            raise DataError("The held-out part of a fold must contain only 0 and 1.")
         if self.history.shape != self.held_out.shape or len(self.users) != self.n_users:
+            shapes = (" x ".join(map(str, X.shape)) for X in (self.history, self.held_out))
             raise DataError(
-                f"The parts of a fold must have equal shapes: the history is "
-                f"{_shape(self.history)}, the held-out part {_shape(self.held_out)}, and there are "
-                f"{len(self.users):,} users."
+                "The parts of a fold must have equal shapes: the history is {}, the held-out part "
+                "{}, and there are {:,} users.".format(*shapes, len(self.users))
             )
-        if self.user_features is not None:
-            object.__setattr__(self, "user_features", _binary(self.user_features, "user_features"))
-            if self.user_features.shape[0] != self.n_users:
-                raise DataError(
-                    f"A fold of {self.n_users:,} users needs as many rows of user features, found "
-                    f"{self.user_features.shape[0]:,}."
-                )
+        if self.user_features is not None and self.user_features.shape[0] != self.n_users:
+            raise DataError(
+                f"A fold of {self.n_users:,} users needs as many rows of user features, found "
+                f"{self.user_features.shape[0]:,}."
+            )
         both = int(self.history.multiply(self.held_out).nnz)
         none = int((np.diff(self.held_out.indptr) == 0).sum())
         if both or none:
@@ -84,8 +88,7 @@ class Fold:
         choices are held out. Disliked items are neither drawn nor held out: they stay.
         """
         generator = as_generator(rng)
-        if not is_whole(most) or most < 0:
-            raise ParameterError(f"most must be a whole number of at least 0, found {most!r}.")
+        check_count("most", most, least=0)
         disliked = self.history.minimum(0)
         liked = _sorted(self.history - disliked)
         kept, moved = _drawn(liked, np.full(self.n_users, most), generator)
@@ -157,11 +160,8 @@ def split(
     generator = as_generator(rng)
     if not 0 < held_out < 1:
         raise ParameterError(f"held_out must be between 0 and 1, found {held_out!r}.")
-    if not is_whole(min_interactions) or min_interactions < 2:
-        raise ParameterError(
-            f"min_interactions must be a whole number of at least 2, found {min_interactions!r}: "
-            "one choice is shown and one held out."
-        )
+    # One choice is shown and one held out.
+    check_count("min_interactions", min_interactions, least=2)
     able = np.flatnonzero(np.diff(dataset.X.indptr) >= min_interactions)
     tested = user_count("n_test", n_test, len(able))
     validated = user_count("n_validation", n_validation, len(able))
@@ -180,9 +180,10 @@ def split(
 
 def as_generator(rng: Any) -> np.random.Generator:
     """Return the generator of a seed, or the one given; None is refused."""
-    if isinstance(rng, np.random.Generator) or (is_whole(rng) and rng >= 0):
-        return np.random.default_rng(rng)
-    raise ParameterError(f"rng must be a generator or a seed of at least 0, found {rng!r}.")
+    if rng is None:
+        raise ParameterError("rng must be a generator or a seed of at least 0, found None.")
+    check_rng(rng)
+    return np.random.default_rng(rng)
 
 
 def _fold(dataset: Dataset, rows: Array, share: float, rng: np.random.Generator) -> Fold:
@@ -221,14 +222,6 @@ def chosen(X: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
 
 
-def _strengths(matrix: Any) -> sp.csr_array:
-    """Return a sorted, read-only copy of a history, without strengths of 0."""
-    rows = _sorted(matrix)
-    if not np.isfinite(rows.data).all():
-        raise DataError("The history of a fold must contain only finite numbers.")
-    return read_only(rows)
-
-
 def _sorted(matrix: Any) -> sp.csr_array:
     rows = sp.csr_array(matrix, dtype=np.float32, copy=True)
     rows.sum_duplicates()
@@ -236,20 +229,12 @@ def _sorted(matrix: Any) -> sp.csr_array:
     return rows
 
 
-def _binary(matrix: Any, name: str) -> sp.csr_array:
-    """Return a sorted, binary, read-only copy."""
-    rows = _sorted(matrix)
-    if not (rows.data == 1).all():
-        raise DataError(f"The {name.replace('_', '-')} part of a fold must contain only 0 and 1.")
-    return read_only(rows)
-
-
 def user_count(name: str, wanted: Any, able: int) -> int:
     """Return the number of users, given as a count or a fraction of those that are able."""
-    if is_whole(wanted) and wanted >= 0:
+    if is_number(wanted) and 0 < wanted < 1:
+        return max(1, int(wanted * able + 1e-9))
+    if is_number(wanted) and wanted >= 0 and isinstance(wanted, int | np.integer):
         return int(wanted)
-    if isinstance(wanted, float | np.floating) and 0 < wanted < 1:
-        return max(1, math.floor(wanted * able + 1e-9))
     raise ParameterError(
         f"{name} must be a whole number or a fraction between 0 and 1, found {wanted!r}."
     )
@@ -268,15 +253,6 @@ def _check_enough(n_users: int, able: int, validated: int, tested: int, least: i
             f"{validated:,} validation and {tested:,} test users leave none of {n_users:,} users "
             "for training. Ask for fewer."
         )
-
-
-def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number; bool is not."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _shape(matrix: sp.csr_array) -> str:
-    return " x ".join(f"{n:,}" for n in matrix.shape)
 
 
 def split_last(
@@ -305,7 +281,7 @@ def split_last(
         Seed or generator of the drawn users and of the order of equal times.
     """
     generator = as_generator(rng)
-    _at_least("min_interactions", min_interactions, 3)
+    check_count("min_interactions", min_interactions, least=3)
     entries = _Entries.from_dataset(dataset)
     dataset = entries.dataset
     able = np.flatnonzero(np.diff(dataset.X.indptr) >= min_interactions)
@@ -364,7 +340,7 @@ def split_time(
         Seed or generator of the drawn users.
     """
     generator = as_generator(rng)
-    _at_least("min_history", min_history, 0)
+    check_count("min_history", min_history, least=0)
     entries = _Entries.from_dataset(dataset)
     point = entries.point("test_from", test_from)
     before = entries.point("validation_from", validation_from)
@@ -372,11 +348,10 @@ def split_time(
         raise ParameterError(
             f"validation_from ({_as_time(before)}) must lie before test_from ({_as_time(point)})."
         )
-    windows = (
-        _Window("n_test", "Test", point, np.inf, n_test, min_history),
-        _Window("n_validation", "Validation", before, point, n_validation, min_history),
+    test, notes = entries.window("test", n_test, point, np.inf, min_history, generator)
+    validation, _ = entries.window(
+        "validation", n_validation, before, point, min_history, generator
     )
-    (test, notes), (validation, _) = (entries.window(window, generator) for window in windows)
     return Split(
         training=entries.kept(entries.time < point),
         earlier=entries.kept(entries.time < before),
@@ -384,18 +359,6 @@ def split_time(
         validation=validation,
         notes=(*notes, *entries.notes),
     )
-
-
-@dataclass(frozen=True)
-class _Window:
-    """What is held out: from `start` on and before `end`, of `wanted` users."""
-
-    name: str
-    title: str
-    start: float
-    end: float
-    wanted: int | float | None
-    min_history: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -479,35 +442,44 @@ class _Entries:
             user_features=None if dataset.Q is None else dataset.Q[rows],
         )
 
-    def window(self, window: _Window, rng: np.random.Generator) -> tuple[Fold, tuple[str, ...]]:
-        """Return the fold of a window, and what was found there as sentences."""
-        past = self.time < window.start
-        held_out = ~past & (self.time < window.end)
+    def window(
+        self,
+        name: str,
+        wanted: int | float | None,
+        start: float,
+        end: float,
+        min_history: int,
+        rng: np.random.Generator,
+    ) -> tuple[Fold, tuple[str, ...]]:
+        """Return the fold of what users chose from `start` on and before `end`, and sentences."""
+        past = self.time < start
+        held_out = ~past & (self.time < end)
         n_users = self.dataset.n_users
         active = np.bincount(self.row[held_out], minlength=n_users) > 0
         viewed = np.bincount(self.row[past], minlength=n_users)
-        able = np.flatnonzero(active & (viewed >= window.min_history))
-        wanted = _number(window.name, window.wanted, len(able))
-        if not len(able) and window.wanted != 0:
+        able = np.flatnonzero(active & (viewed >= min_history))
+        n_active, since = int(active.sum()), _as_time(start)
+        if not len(able) and wanted != 0:
             raise DataError(
-                f"None of {int(active.sum()):,} users who chose something from "
-                f"{_as_time(window.start)} on has {window.min_history} interactions or more before "
-                "it. Take another point, or lower min_history."
+                f"None of {n_active:,} users who chose something from {since} on has "
+                f"{min_history} interactions or more before it. Take another point, or lower "
+                "min_history."
             )
-        fold = self.fold(rng.permutation(able)[:wanted], history=past, held_out=held_out)
+        drawn = rng.permutation(able)[: _number(f"n_{name}", wanted, len(able))]
+        fold = self.fold(drawn, history=past, held_out=held_out)
         chosen_before = np.bincount(self.dataset.X.indices[past], minlength=self.dataset.n_items)
-        unseen = float((chosen_before[fold.held_out.indices] == 0).mean()) if wanted else 0.0
+        unseen = float((chosen_before[fold.held_out.indices] == 0).mean()) if len(drawn) else 0.0
         new = int((active & (viewed == 0)).sum())
         treated = (
             "they are among the evaluated, with an empty history"
-            if window.min_history == 0
+            if min_history == 0
             else "they are not evaluated (min_history = 0 evaluates them with an empty history)"
         )
         return fold, (
-            f"{window.title} from {_as_time(window.start)} on: {fold.n_users:,} users and "
+            f"{name.capitalize()} from {since} on: {fold.n_users:,} users and "
             f"{fold.held_out.nnz:,} held-out interactions, {unseen:.1%} of them with items that "
             "nobody chose before.",
-            f"{new:,} of {int(active.sum()):,} users active from then on are new: {treated}.",
+            f"{new:,} of {n_active:,} users active from then on are new: {treated}.",
         )
 
     def _matrix(self, keep: Array) -> sp.csr_array:
@@ -517,26 +489,15 @@ class _Entries:
 
 def _seconds(name: str, given: Any) -> float:
     """Return unix seconds, or a share between 0 and 1 as it is."""
-    if isinstance(given, str):
-        try:
-            given = datetime.fromisoformat(given.strip())
-        except ValueError:
-            raise ParameterError(_bad_point(name, given)) from None
-    if isinstance(given, datetime):
-        return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
-    if isinstance(given, date):
-        return datetime(given.year, given.month, given.day, tzinfo=UTC).timestamp()
-    is_number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
-    if not is_number or not np.isfinite(given) or given in (0, 1):
-        raise ParameterError(_bad_point(name, given))
-    return float(given)
-
-
-def _bad_point(name: str, given: Any) -> str:
-    return (
-        f"{name} must be a date such as 2024-01-31, unix seconds, or the share of interactions "
-        f"before it between 0 and 1, found {given!r}."
-    )
+    if is_number(given) and np.isfinite(given) and given not in (0, 1):
+        return float(given)
+    found = as_seconds(pl.Series([given])) if isinstance(given, str | date) else pl.Series([None])
+    if found[0] is None:
+        raise ParameterError(
+            f"{name} must be a date such as 2024-01-31, unix seconds, or the share of "
+            f"interactions before it between 0 and 1, found {given!r}."
+        )
+    return float(found[0])
 
 
 def _as_time(point: float) -> str:
@@ -550,8 +511,3 @@ def _as_time(point: float) -> str:
 
 def _number(name: str, wanted: int | float | None, able: int) -> int:
     return able if wanted is None else min(able, user_count(name, wanted, able))
-
-
-def _at_least(name: str, value: Any, least: int) -> None:
-    if not is_whole(value) or value < least:
-        raise ParameterError(f"{name} must be a whole number of at least {least}, found {value!r}.")

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from teaser.data.matrix import binary_matrix
 from teaser.data.reading import EXAMPLES, need_columns
-from teaser.data.rules import Rule, Rules, Text, fold_value, unreadable
+from teaser.data.rules import Rule, Rules, Text, unreadable
 from teaser.errors import (
     ArtifactError,
     ParameterError,
@@ -111,7 +111,8 @@ def name_key(value: str) -> str:
     True
     """
     words = re.findall(r"\w+", value.rpartition(": ")[2].casefold())
-    return " ".join(map(_stem, words)) or value.casefold()
+    # A lone s is what an apostrophe leaves: children's, children-s.
+    return " ".join(_stem(word) for word in words if word != "s") or value.casefold()
 
 
 def _stem(word: str) -> str:
@@ -173,7 +174,8 @@ def _column_words(name: str) -> str:
 def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
     """Return the position of a `Tag`, `feature=value` or bare name, or raise `UnknownNameError`.
 
-    A bare name is that of a feature with one tag, or the value of one tag; see `find_bare`.
+    A bare name is that of a feature with one tag, or the value of one tag; see `find_bare`. Case
+    counts only where two tags differ by nothing else.
     """
     if isinstance(tag, str) and "=" not in tag:
         # A column may have earlier names too; the last is that of today.
@@ -188,6 +190,9 @@ def resolve_tag(tag: "Tag | str", index: Mapping[Tag, int]) -> int:
     try:
         return index[wanted]
     except (KeyError, TypeError):
+        alike = [p for known, p in index.items() if str(known).casefold() == str(tag).casefold()]
+        if isinstance(tag, str) and len(alike) == 1:
+            return alike[0]
         near = closest_names(str(wanted), map(str, index))
         raise UnknownNameError("tag", wanted, near) from None
 
@@ -204,10 +209,11 @@ def find_bare(name: str, tags: Iterable[Tag]) -> Tag | None:
         If several tags have the value.
     """
     name, known = name.strip(), list(tags)
-    of_feature = [tag for tag in known if tag.feature == name]
+    of_feature = [tag for tag in known if tag.feature.casefold() == name.casefold()]
     if len(of_feature) == 1:
         return of_feature[0]
     found = [tag for tag in known if tag.value == name]
+    found = found or [tag for tag in known if tag.value.casefold() == name.casefold()]
     if len(found) > 1:
         raise ParameterError(
             f"{name!r} is the value of several tags: {', '.join(map(str, found))}. "
@@ -327,8 +333,7 @@ def build_tags(
         counts = found.group_by("feature", "value").len()
         rare[rule.name] += counts.filter(pl.col("len") < low).height
         common[rule.name] += counts.filter(pl.col("len") > high).height
-        edits = rule.edits()
-        declared = {value for value in rule.declared() if fold_value(value) not in edits}
+        declared = set(rule.declared()) - set(rule.edits(rule.declared()))
         absent[rule.name] += len(declared - set(counts["value"]))
         kept = counts.filter(pl.col("len").is_between(low, high))
         pairs.append(found.join(kept, on=["feature", "value"], how="semi"))
@@ -382,13 +387,11 @@ def _pairs(items: pl.DataFrame, rule: Rule, *, checked: bool = False) -> pl.Data
     # Normalise letters and whitespace: tags that look the same must be the same.
     one_line = pl.col("value").str.normalize("NFC").str.replace_all(r"[\s\p{Cc}]+", " ")
     long = long.with_columns(one_line.str.strip_chars())
-    edits = rule.edits()
-    if edits:
-        values = long["value"].drop_nulls().unique().sort().to_list()
-        if checked:
-            rule.check_edits(values)
-        new = {value: edits[fold_value(value)] for value in values if fold_value(value) in edits}
-        long = long.with_columns(pl.col("value").replace(new))
+    values = long["value"].drop_nulls().unique().sort().to_list()
+    if checked:
+        rule.check_edits(values)
+    if edits := rule.edits(values):
+        long = long.with_columns(pl.col("value").replace(edits))
     long = long.filter(pl.col("value").is_not_null() & (pl.col("value") != ""))
     return long.select("row", pl.lit(rule.name).alias("feature"), "value").unique(
         maintain_order=True
@@ -401,10 +404,27 @@ def _union(pairs: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _vocabulary(pairs: pl.DataFrame, features: Sequence[str]) -> tuple[Tag, ...]:
-    """Return the tags in the order of the rules, sorted by value within a feature."""
+    """Return the tags in the order of the rules, within a feature by `by_size`."""
     order = {feature: i for i, feature in reversed(list(enumerate(features)))}
     found = pairs.select("feature", "value").unique().rows()
-    return tuple(Tag(*row) for row in sorted(found, key=lambda row: (order[row[0]], row[1])))
+    return tuple(Tag(*row) for row in sorted(found, key=lambda r: (order[r[0]], by_size(r[1]))))
+
+
+def by_size(value: str) -> tuple[Any, ...]:
+    """Return a key that sorts values by the numbers in them, and else by the alphabet.
+
+    Examples
+    --------
+    >>> sorted(["10 to 20", "20 and over", "9 to 10", "under 9"], key=by_size)
+    ['under 9', '9 to 10', '10 to 20', '20 and over']
+    """
+    # The lowest bin, "pages under 9 cm", comes before "pages 9 to 10 cm".
+    words = re.sub(rf"\bunder ({_NUMBER}).*", r"\1", value)
+    parts = re.split(r"((?:(?<!\S)-)?\d+(?:\.\d+)?(?:e[+-]?\d+)?)", words)
+    numbers = [float(part) for part in parts[1::2]]
+    texts = [part.casefold() for part in parts[::2]]
+    mixed = [part for pair in zip(texts, numbers, strict=False) for part in pair]
+    return (*mixed, texts[-1], words == value, value)
 
 
 def _one_hot(pairs: pl.DataFrame, tags: Sequence[Tag], n_items: int) -> sp.csr_array:
@@ -442,30 +462,29 @@ def tag_warnings(S: sp.csr_array, tags: Sequence[Tag]) -> tuple[str, ...]:
         The tags, in the order of the columns.
     """
     counts = np.bincount(S.indices, minlength=S.shape[1])
-    warnings = []
+    share = counts / max(1, S.shape[0])
     # The most frequent tags first: their overlap is the least likely to be chance.
     pairs = sorted(near_equal_tags(S), key=lambda pair: (-counts[pair[0]], pair))
-    if pairs:
-        named = [f"{tags[i]} and {tags[j]} ({100 * overlap:.0f} %)" for i, j, overlap in pairs]
-        warnings.append(
-            f"{counted(len(pairs), 'pair')} of tags on nearly the same items: {_few(named)}. "
-            "If both mean the same, leave one out"
-        )
+    same = [f"{tags[i]} and {tags[j]} ({100 * overlap:.0f} %)" for i, j, overlap in pairs]
     alone = [str(tags[j]) for j in np.flatnonzero(counts == 1).tolist()]
-    if alone:
-        warnings.append(
-            f"{counted(len(alone), 'tag')} on one item alone, where nothing can be learned from "
-            f"other items: {_few(alone)}. Raise min_items"
-        )
-    share = counts / max(1, S.shape[0])
     most = np.flatnonzero(share > NEARLY_ALL).tolist()
     common = [f"{tags[j]} ({100 * share[j]:.0f} %)" for j in most]
-    if common:
-        warnings.append(
-            f"{counted(len(common), 'tag')} on nearly all items, which tells hardly any apart: "
-            f"{_few(common)}. Leave such values or columns out"
-        )
-    return tuple(warnings)
+    warnings = (
+        ("pair", same, " of tags on nearly the same items", "If both mean the same, leave one out"),
+        (
+            *("tag", alone, " on one item alone, where nothing can be learned from other items"),
+            "Raise min_items",
+        ),
+        (
+            *("tag", common, " on nearly all items, which tells hardly any apart"),
+            "Leave such values or columns out",
+        ),
+    )
+    return tuple(
+        f"{counted(len(named), noun)}{what}: {few_names(named, _SHOWN)}. {advice}"
+        for noun, named, what, advice in warnings
+        if named
+    )
 
 
 def no_tags(rules: Rules) -> str:
@@ -497,6 +516,7 @@ def near_equal_tags(
         yield from zip(i[near].tolist(), j[near].tolist(), shares[near].tolist(), strict=True)
 
 
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+def few_names(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

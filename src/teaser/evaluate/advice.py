@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.rules import Number, Rule, Rules, Year
-from teaser.data.tags import NEARLY_ALL, name_key
+from teaser.data.tags import NEARLY_ALL, few_names, name_key
 from teaser.evaluate.truth import Choices
 from teaser.model.recipe import percent
 from teaser.model.tagged import TaggedModel
@@ -31,10 +31,10 @@ _STRONGEST = 3
 # Standard errors to be sure: there are many values, and few columns.
 _OF_COLUMN, _OF_VALUE = 1.0, 3.0
 _MOST_NAMED = 20
-_FEW = 5
 # What data bases write where a value is missing, and labels for their own keepers.
+_KEEPERS = re.compile(r"(?:admin|internal|system|todo|meta)\s*[:_-]\s*", re.IGNORECASE)
 _INTERNAL = re.compile(
-    r"(?:admin|internal|system|todo|meta)\s*[:_-].*|n/?a|null|nan|none|nil|unknown|undefined|"
+    rf"{_KEEPERS.pattern}.*|n/?a|null|nan|none|nil|unknown|undefined|"
     r"tbd|tba|test|placeholder|misc(?:ellaneous)?|default|-+|\?+",
     re.IGNORECASE,
 )
@@ -95,6 +95,12 @@ class Repeats:
 def is_internal(value: str) -> bool:
     """Whether a value looks like a code, or like a label that is not for readers."""
     return bool(_INTERNAL.fullmatch(value) or _CODE.fullmatch(value))
+
+
+def _beginning(value: str) -> str:
+    """Return what drops a value and all that begin alike: `Admin:*` for `Admin: to check`."""
+    found = _KEEPERS.match(value)
+    return f"{found[0].rstrip()}*" if found else value
 
 
 def find_repeats(
@@ -195,7 +201,7 @@ def advise_values(
         if counts[j] > NEARLY_ALL * n_items:
             why[tag.feature][tag.value] = f"on {percent(counts[j] / n_items)} of the items"
         elif is_internal(tag.value):
-            why[tag.feature][tag.value] = "a label that is not for readers"
+            why[tag.feature][_beginning(tag.value)] = "a label that is not for readers"
         elif tag.feature in words and j in repeats and repeats[j].says_nothing(_OF_VALUE):
             why[tag.feature][tag.value] = f"chosen again x{repeats[j].ratio:.2f}"
         elif counts[j] == 1:
@@ -204,7 +210,7 @@ def advise_values(
         named = dict(list(found.items())[:_MOST_NAMED])
         rule = _rule(rules, feature)
         drop = tomlkit.item([*(() if rule is None else rule.drop), *named]).as_string()
-        told = _few([f"{value} ({reason})" for value, reason in named.items()])
+        told = few_names([f"{value} ({reason})" for value, reason in named.items()])
         yield Advice(
             feature,
             f"Values of {feature} that do harm: {told}.",
@@ -241,7 +247,7 @@ def _advise_merges(model: TaggedModel, rules: Rules, without: Sequence[str]) -> 
             line = tomlkit.inline_table()
             line.update({} if rule is None else {n: list(v) for n, v in rule.merge.items()})
             line.update(merge)
-            told = _few([" / ".join([one, *others]) for one, others in merge.items()])
+            told = few_names([" / ".join([one, *others]) for one, others in merge.items()])
             yield Advice(
                 feature,
                 f"Values of {feature} that are spelled in several ways: {told}.",
@@ -259,11 +265,6 @@ def without_features(dataset: Dataset, features: Sequence[str]) -> Dataset:
         tags=tuple(dataset.tags[j] for j in kept),
         rules=replace(dataset.rules, tags=rules),
     )
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more
 
 
 def _rule(rules: Rules, feature: str) -> Rule | None:

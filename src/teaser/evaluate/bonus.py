@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from teaser.data.tags import Tag
 from teaser.model.base import Model
-from teaser.model.scores import press_steps
+from teaser.model.scores import press_steps, tag_steps
 from teaser.model.tagged import TaggedModel
+from teaser.profile import OWN_POWER, press_moves
 
 Array = NDArray[Any]
 
@@ -50,10 +51,13 @@ class Bonus:
         scores = np.asarray(self.model.score_batch(X), dtype=np.float64)
         if presses is None:
             return scores
+        rows, even = sp.csr_array(X), np.ones(len(self._columns))
         pressed = sp.lil_array((len(presses), len(self._columns)))
-        for row, own in enumerate(presses):
-            for tag, count in (own or {}).items():
-                pressed[row, self._columns[tag]] = count
-        steps = press_steps(scores, sp.csr_array(X))
+        for row, (own, step) in enumerate(zip(presses, press_steps(scores, rows), strict=True)):
+            columns = [self._columns[tag] for tag in own or ()]
+            seen = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
+            steps = tag_steps(scores[row], seen, step, self._carried, even, columns)
+            for column, count, each in zip(columns, (own or {}).values(), steps, strict=True):
+                pressed[row, column] = each * press_moves(count, OWN_POWER)
         added: Array = (pressed.tocsr() @ self._carried).toarray()
-        return np.asarray(scores + steps[:, None] * added)
+        return np.asarray(scores + added)

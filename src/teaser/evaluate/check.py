@@ -6,14 +6,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
 from teaser.data.split import Fold, Split, as_generator, split
-from teaser.data.tags import NEARLY_ALL, near_equal_tags
+from teaser.data.tags import NEARLY_ALL, few_names, near_equal_tags
 from teaser.errors import ParameterError
 from teaser.evaluate.advice import (
     Advice,
@@ -25,13 +24,13 @@ from teaser.evaluate.advice import (
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.truth import Truth, fold_truth
 from teaser.model.impact import ListShares
-from teaser.model.reason_table import ReasonTable
 from teaser.model.recipe import percent, ratio
 from teaser.model.scores import top_k_rows
 from teaser.model.solve import coarse_tol
 from teaser.model.tables import sample_users
 from teaser.model.teaser import Teaser
 from teaser.notebook import draw_check
+from teaser.recommend import reason_fields
 
 Array = NDArray[Any]
 
@@ -51,7 +50,6 @@ MOSTLY_GENERAL = 0.5
 MANY = 0.05
 UNSTABLE = 0.5
 STRONGEST = 5
-_FEW = 5
 _PAGE = "docs/users/model.md"
 _VIEWED, _NONE = "viewed items", "none"
 
@@ -175,10 +173,10 @@ class Check:
                 f"out in their history, against others: {'; '.join(named)}."
             )
         if self.silent:
-            yield f"Features that say next to nothing: {_few(self.silent)}."
+            yield f"Features that say next to nothing: {few_names(self.silent)}."
         if self.near_equal:
             pairs = tuple(f"{a} and {b}" for a, b in self.near_equal)
-            yield f"Tags on nearly the same items, told as one: {_few(pairs)}."
+            yield f"Tags on nearly the same items, told as one: {few_names(pairs)}."
 
     def _stability_lines(self) -> Iterator[str]:
         found = self.stability
@@ -231,7 +229,7 @@ def check_model(
     known = about if model.user_tags_ else None
     lists = _lists(model, rows, known)
     shares = model.list_shares(rows, lists, shown=SHOWN, about=known)
-    first = _first_reasons(model, rows, known, lists)
+    first = _first_reasons(model, rows, known)
     personal = 1 - shares.parts["general"] - shares.parts["popularity"]
     silent = (name for name, share in shares.features.items() if share < SILENT * personal)
     facts = _tag_facts(model)
@@ -326,21 +324,21 @@ def _lists(model: Teaser, rows: sp.csr_array, about: sp.csr_array | None) -> Arr
     return top_k_rows(scores, SHOWN, exclude=rows, tie=model.popularity_)
 
 
-def _first_reasons(model: Teaser, rows: sp.csr_array, about: Any, lists: Array) -> dict[str, float]:
+def _first_reasons(model: Teaser, rows: sp.csr_array, about: Any) -> dict[str, float]:
     """Return how often the first reason is of each feature, a viewed item, or there is none."""
-    states = model.user_states(model.check_histories(rows), about=about)
-    table = ReasonTable(model.item_table_, model.tag_table_, model.remainder_, None)
-    scores = np.zeros(int((lists >= 0).sum()))  # not among the columns that are read
-    reasons = table.columns(states, lists, scores, model.leaning_states(states))["reasons"]
-    first = reasons.list.first().struct.unnest()
-    named = first.select(
-        pl.when(pl.col("kind").is_null())
-        .then(pl.lit(_NONE))
-        .when(pl.col("kind") == "tag")
-        .then("feature")
-        .otherwise(pl.lit(_VIEWED))
-    )
-    return _shares(Counter(named.to_series().to_list()))
+    histories = [
+        {model.items_[i]: x for i, x in zip(row.indices.tolist(), row.data.tolist(), strict=True)}
+        for row in (rows[[user]] for user in range(rows.shape[0]))
+    ]
+    named: Counter[str] = Counter()
+    for found in model.recommend_batch(histories, k=SHOWN, about=about):
+        for entry in found:
+            if not entry.reasons:
+                named[_NONE] += 1
+                continue
+            first = reason_fields(entry.reasons[0])
+            named[first["feature"] if first["kind"] == "tag" else _VIEWED] += 1
+    return _shares(named)
 
 
 def _shares(counts: Mapping[str, float]) -> dict[str, float]:
@@ -397,11 +395,11 @@ def _stability(
         known = about if half.user_tags_ else None
         profiles.append(half.affinity_batch(rows, about=known)[:, : half.tag_table_.n_personal])
         lists.append(_lists(half, rows, known))
-    n_shown = max(1, min(SHOWN, dataset.n_items))
+    strongest = [np.argsort(-abs(p), axis=1, kind="stable")[:, :STRONGEST] for p in profiles]
     return Stability(
         _mean_correlation(*profiles),
-        _mean_overlap(*(_strongest(p) for p in profiles)),
-        float(np.mean([len(_common(a, b)) for a, b in zip(*lists, strict=True)]) / n_shown),
+        _mean_overlap(*strongest, of=strongest[0].shape[1]),
+        _mean_overlap(*lists, of=min(SHOWN, dataset.n_items)),
     )
 
 
@@ -423,25 +421,11 @@ def _mean_correlation(a: Array, b: Array) -> float:
     return float(((a * b).sum(axis=1)[vary] / size[vary]).mean()) if vary.any() else 0.0
 
 
-def _strongest(profiles: Array) -> Array:
-    """Return the columns of each person's strongest affinities (people x 5)."""
-    return np.argsort(-np.abs(profiles), axis=1, kind="stable")[:, :STRONGEST]
-
-
-def _mean_overlap(a: Array, b: Array) -> float:
-    if a.size == 0:
-        return 0.0
-    return float(np.mean([len(_common(x, y)) for x, y in zip(a, b, strict=True)]) / a.shape[1])
-
-
-def _common(a: Array, b: Array) -> set[int]:
-    return {i for i in a.tolist() if i >= 0} & set(b.tolist())
+def _mean_overlap(a: Array, b: Array, *, of: int) -> float:
+    """Return the mean share of the places of a row that the same row of the other has too."""
+    common = [len({*x} & {*y} - {-1}) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    return float(np.mean(common)) / of if of else 0.0
 
 
 def _listed(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {percent(share)}" for name, share in shares.items()) or "none"
-
-
-def _few(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _FEW:,} more" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more

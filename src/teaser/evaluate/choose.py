@@ -69,6 +69,8 @@ _FIRST_ENCODER, _SMALL_ENCODER, _LARGE_ENCODER = 3000.0, 300.0, 30000.0
 _CONTENT = (0.0, 0.1, 1.0, 10.0)
 _REMAINDER, _FIRST_REMAINDER = ((15.0, 20), (50.0, 100), (200.0, 100), (1000.0, 100)), 1
 _POWERS = (0.0, 0.1, 0.2, 0.3)
+# Trials stop where scores change by so much: their nDCG is then within 0.2 % of the exact one.
+_CHANGE = 0.03
 # Penalties of EASE over the mean count of an item, within limits.
 _EASE, _FIRST_EASE, _EASE_LIMITS = (0.3, 1.0, 3.0, 10.0, 30.0), 2, (20.0, 5000.0)
 
@@ -85,7 +87,7 @@ PARTITIONS_DEFAULT = ("discovered", "weighted", "paper")
 # The shares of parts are measured on so many held-out users.
 PARTS_USERS = 200
 # What is said is measured on so many of them.
-TRUTH_USERS = 300
+TRUTH_USERS = 100
 # Above so many items, EASE on neighbours is the yardstick: EASE inverts an items x items array.
 EASE_ITEMS = 10_000
 
@@ -174,28 +176,6 @@ def ease_penalties(mean_count: float) -> tuple[list[float], int]:
     values = [float(f"{min(high, max(low, each * mean_count)):.2g}") for each in _EASE]
     different = list(dict.fromkeys(values))
     return different, different.index(values[_FIRST_EASE])
-
-
-def axes(name: str, given: Mapping[str, Any], *, content: bool) -> dict[str, tuple[list[Any], int]]:
-    """Return what a recipe varies, one parameter after the other, and where it begins.
-
-    What was given is not varied.
-
-    Parameters
-    ----------
-    content
-        Whether this is the recipe that tries content.
-    """
-    found: dict[str, tuple[list[Any], int]] = {}
-    if content:
-        found["content"] = [Content(weight=each) if each else None for each in _CONTENT], 0
-    if name == "neighbours":
-        kinds = [Remainder(l2=l2, neighbours=m) for l2, m in _REMAINDER]
-        found["remainder"] = kinds, _FIRST_REMAINDER
-        found["l2_encoder"] = [_FIRST_ENCODER, _LARGE_ENCODER], 0
-    elif name != "paper":
-        found["l2_encoder"] = [_SMALL_ENCODER, _FIRST_ENCODER], 1
-    return {parameter: axis for parameter, axis in found.items() if parameter not in given}
 
 
 def climb(values: Sequence[T], first: int, measure: Callable[[T], float]) -> T:
@@ -328,10 +308,21 @@ class FitPlan:
         return 1 + len(_EASE) + len(self.parameters) + sum(tried) + len(_POWERS)
 
     def axes(self, name: str) -> dict[str, tuple[list[Any], int]]:
-        """Return what a recipe of this plan varies; see the function."""
+        """Return what a recipe varies, one parameter after the other, and where it begins.
+
+        What was given is not varied. Content is tried on one recipe.
+        """
+        found: dict[str, tuple[list[Any], int]] = {}
         able = [n for n in ("discovered", "weighted", "neighbours") if n in self.parameters]
-        has_content = self.dataset.n_tags > 0 and able[:1] == [name]
-        return axes(name, self.given, content=has_content)
+        if self.dataset.n_tags > 0 and able[:1] == [name]:
+            found["content"] = [Content(weight=each) if each else None for each in _CONTENT], 0
+        if name == "neighbours":
+            kinds = [Remainder(l2=l2, neighbours=m) for l2, m in _REMAINDER]
+            found["remainder"] = kinds, _FIRST_REMAINDER
+            found["l2_encoder"] = [_FIRST_ENCODER, _LARGE_ENCODER], 0
+        elif name != "paper":
+            found["l2_encoder"] = [_SMALL_ENCODER, _FIRST_ENCODER], 1
+        return {parameter: axis for parameter, axis in found.items() if parameter not in self.given}
 
     def model(self) -> Teaser:
         """Return the model that is fitted where nothing is tried, else the largest of them."""
@@ -493,9 +484,10 @@ class _Trials:
         highest, yardstick = self._try_yardstick(shared)
         for name in self.plan.parameters:
             self._climb_recipe(shared, name, highest)
-        for name in self.plan.parameters:
-            self._measure_truth(name)
+        if len(self.models) > 1:  # truth decides between recipes
+            self._measure_truth()
         self._climb_powers(shared, highest)
+        self._measure_truth()
         self.trials += [Trial(name, reason=why) for name, why in self.plan.left_out.items()]
         shared.clear()
         if not any(t.name in RECIPES and t.ndcg is not None for t in self.trials):
@@ -560,7 +552,8 @@ class _Trials:
             return
         best = choose(measured)
         given = {"gram": self.plan.given.get("gram", "auto")}
-        own = self.models[self.trials.index(best)].parameters() | given
+        start = self.models[self.trials.index(best)]
+        own = start.parameters() | given
         weights: Weights | None = own["weights"]
         if weights is None:  # the paper's model
             return
@@ -569,18 +562,23 @@ class _Trials:
             if power == weights.history_power:
                 return best.ndcg or 0.0
             changed = own | {"weights": replace(weights, history_power=power)}
-            return self._try_recipe(shared, best.name, changed, highest)
+            return self._try_recipe(shared, best.name, changed, highest, start)
 
         climb(_POWERS, 0, try_power)
-        self._measure_truth(best.name)
 
     def _try_recipe(
-        self, shared: SharedFits, name: str, parameters: Mapping[str, Any], highest: float | None
+        self,
+        shared: SharedFits,
+        name: str,
+        parameters: Mapping[str, Any],
+        highest: float | None,
+        start: Teaser | None = None,
     ) -> float:
         """Fit and measure one trial of a recipe; return its nDCG, 0 where it failed."""
         coarse = coarse_tol(parameters.get("tol", 0.0), parameters.get("solver", "cg"))
         model = Teaser(**{**parameters, "tol": coarse, "rng": self.plan.seed})
-        self._measure(name, lambda: shared.fit(model), shown_parameters(model))
+        model.settled_change = _CHANGE
+        self._measure(name, lambda: shared.fit(model, start), shown_parameters(model))
         self.trials[-1] = _with_share(self.trials[-1], highest)
         reached = self.trials[-1].ndcg
         if reached is None:
@@ -596,16 +594,14 @@ class _Trials:
                 del self.models[place]
         return reached
 
-    def _measure_truth(self, name: str) -> None:
-        """Measure whether what the best trial of a recipe says is true, if it may be chosen."""
-        place = next((p for p in self.models if self.trials[p].name == name), None)
-        if place is None:
-            return
-        began = time.perf_counter()
-        found = fold_truth(self.models[place], self.parts.validation, most=TRUTH_USERS)
-        trial = self.trials[place]
-        seconds = trial.seconds + time.perf_counter() - began
-        self.trials[place] = replace(trial, truth=found.as_dict(), seconds=seconds)
+    def _measure_truth(self) -> None:
+        """Measure whether what the models that may be chosen say is true."""
+        for place, model in self.models.items():
+            trial, began = self.trials[place], time.perf_counter()
+            if not trial.truth:
+                found = fold_truth(model, self.parts.validation, most=TRUTH_USERS)
+                seconds = trial.seconds + time.perf_counter() - began
+                self.trials[place] = replace(trial, truth=found.as_dict(), seconds=seconds)
 
     def _measure(
         self, name: str, make: Callable[[], Model], shown: Mapping[str, Any] | None = None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from teaser.data.dataset import Dataset
 from teaser.data.split import as_generator
 from teaser.errors import ParameterError, closest
+from teaser.parameters import check_count, check_number
 
 Array = NDArray[Any]
 
@@ -34,7 +35,6 @@ METRIC_TITLES = {
 }
 
 _NAME = re.compile(r"([a-z_]+)@([1-9][0-9]{0,8})")
-_CHUNK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,6 @@ def hits(lists: Array, held_out: sp.csr_array) -> Array:
         What each user chose (users x items), binary.
     """
     n_users, n_items = held_out.shape
-    if lists.shape[0] != n_users:
-        raise ParameterError(f"There are {lists.shape[0]} lists and {n_users} held-out rows.")
     user = np.repeat(np.arange(n_users, dtype=np.int64), np.diff(held_out.indptr))
     # One number for each pair of user and item, in 64 bits: users x items may exceed 2**31.
     wanted = user * n_items + held_out.indices
@@ -227,8 +225,6 @@ def tail_items(counts: Array, *, head: float = HEAD) -> Array:
     counts
         How many users chose each item.
     """
-    if not 0 < head < 1:
-        raise ParameterError(f"head must be between 0 and 1, found {head!r}.")
     falling = np.sort(counts)[::-1]
     made_up = np.cumsum(falling)
     last = int(np.searchsorted(made_up, head * made_up[-1])) if len(counts) else 0
@@ -313,10 +309,8 @@ def paired_bootstrap(
     level
         The share of resamples within the interval.
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ParameterError(f"n must be a whole number of at least 1, found {n!r}.")
-    if not 0 < level < 1:
-        raise ParameterError(f"level must be between 0 and 1, found {level!r}.")
+    check_count("n", n)
+    check_number("level", level, most=1.0)
     names = [name for name in a if name in b]
     if not names or any(a[name].shape != b[name].shape for name in names):
         raise ParameterError("Only values of the same metrics and users can be compared.")
@@ -343,18 +337,12 @@ def as_rows(lists: Array, n_items: int) -> sp.csr_array:
 
 def _resampled_means(gaps: Array, rng: np.random.Generator, n: int) -> Array:
     """Return the mean of every column over users drawn with replacement (n x columns)."""
-    n_users = len(gaps)
     there = ~np.isnan(gaps)
     filled = np.where(there, gaps, 0.0)
     means = np.full((n, gaps.shape[1]), np.nan)
-    # 2**22 drawn positions at a time are 32 MB.
-    step = max(1, _CHUNK // max(1, n_users))
-    for start in range(0, n if n_users else 0, step):
-        drawn = rng.integers(0, n_users, (min(step, n - start), n_users))
-        for column in range(gaps.shape[1]):
-            number = there[:, column][drawn].sum(axis=1)
-            total = filled[:, column][drawn].sum(axis=1)
-            means[start : start + len(drawn), column] = _ratio(total, number)
+    for row in means if len(gaps) else ():
+        drawn = rng.integers(0, len(gaps), len(gaps))
+        row[:] = _ratio(filled[drawn].sum(axis=0), there[drawn].sum(axis=0))
     return means
 
 

@@ -29,7 +29,7 @@ from teaser.model.base import Model
 from teaser.model.baselines.ease import EASE
 from teaser.model.extensions.content import Content, cosine_rows
 from teaser.model.extensions.remainder import Remainder
-from teaser.model.new_items import PREDICTED
+from teaser.model.prediction import PREDICTED
 from teaser.model.scores import top_k_rows
 from teaser.model.shared_fit import SharedFits
 from teaser.model.tagged import TaggedModel

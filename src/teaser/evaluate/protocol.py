@@ -1,6 +1,6 @@
 """Evaluation: score users in batches, rank, measure; two evaluations compared."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,6 @@ from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 
 Array = NDArray[Any]
-Callback = Callable[[int, int], None]
 
 PAPER_METRICS = ("recall@20", "recall@100", "ndcg@100")
 ALL_METRICS = (
@@ -85,10 +84,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     presses: Sequence[PressesLike | None] | None = None,
     steering: Steering | None = None,
-    user_features: bool = True,
     name: str | None = None,
-    batch_memory: int = BATCH_MEMORY,
-    callback: Callback | None = None,
 ) -> Evaluation:
     """Recommend to the users of a fold, and compare the lists with what they chose.
 
@@ -106,29 +102,19 @@ def evaluate(
         The presses of each user, in the order of the fold; models with tags only.
     steering
         How raw scores become affinities and presses move them; models with tags only.
-    user_features
-        Whether a model fitted to user features gets those of the fold.
     name
         The name of the model; its class if not given.
-    batch_memory
-        About how many bytes the scores of a batch of users may take. It does not change the
-        results.
-    callback
-        Gets the number of finished users, and that of all.
     """
-    wanted = parse_metrics(metrics, training)
+    if metrics is None:
+        metrics = PAPER_METRICS if training is None else ALL_METRICS
+    if isinstance(metrics, str) or not metrics:
+        raise ParameterError(
+            f"metrics must be a list of names like 'recall@20', found {metrics!r}."
+        )
+    wanted = [Metric.parse(name) for name in dict.fromkeys(metrics)]
     # One list serves all metrics: shorter lists are its beginning.
     longest = max(metric.k for metric in wanted)
-    lists = recommend_lists(
-        model,
-        fold,
-        k=longest,
-        presses=presses,
-        steering=steering,
-        user_features=user_features,
-        batch_memory=batch_memory,
-        callback=callback,
-    )
+    lists = recommend_lists(model, fold, k=longest, presses=presses, steering=steering)
     return Evaluation(
         model=type(model).__name__ if name is None else name,
         users=fold.users,
@@ -170,45 +156,31 @@ def recommend_lists(
     k: int,
     presses: Sequence[PressesLike | None] | None = None,
     steering: Steering | None = None,
-    user_features: bool = True,
-    batch_memory: int = BATCH_MEMORY,
-    callback: Callback | None = None,
 ) -> Array:
     """Return the k best items for each user of a fold (users x k); -1 after the end of a list.
 
     For the parameters see `evaluate`.
     """
     _check(model, fold, presses, steering)
-    features = _user_features(model, fold) if user_features else None
+    features = _user_features(model, fold)
     tie = model.popularity_
     lists = np.full((fold.n_users, k), -1, dtype=np.int32)
-    for rows in batches(fold.n_users, fold.n_items, batch_memory):
+    for rows in batches(fold.n_users, fold.n_items):
         history = fold.history[rows]
         pressed = None if presses is None else presses[rows]
         about = None if features is None else features[rows]
         scores = _scores(model, history, pressed, steering, about)
-        _check_scores(model, scores, history.shape, fold.users[rows])
+        _check_scores(model, scores, fold.users[rows])
         lists[rows] = top_k_rows(scores, k, exclude=history, tie=tie)
-        if callback is not None:
-            callback(rows.stop, fold.n_users)
     return lists
 
 
-def batches(n_users: int, n_items: int, memory: int) -> Iterator[slice]:
+def batches(n_users: int, n_items: int, memory: int = BATCH_MEMORY) -> Iterator[slice]:
     """Yield slices of users whose arrays of scores fit in about so many bytes."""
     # 8 bytes: scores in double precision, positions in 64 bits.
-    size = max(1, int(memory) // (_ARRAYS * 8 * max(1, n_items)))
+    size = max(1, memory // (_ARRAYS * 8 * max(1, n_items)))
     for start in range(0, n_users, size):
         yield slice(start, min(start + size, n_users))
-
-
-def parse_metrics(names: Sequence[str] | None, training: Dataset | None) -> list[Metric]:
-    """Return the metrics of names, each once; see `evaluate` for the default."""
-    if names is None:
-        names = PAPER_METRICS if training is None else ALL_METRICS
-    if isinstance(names, str) or len(names) == 0:
-        raise ParameterError(f"metrics must be a list of names like 'recall@20', found {names!r}.")
-    return [Metric.parse(name) for name in dict.fromkeys(names)]
 
 
 def _scores(
@@ -228,15 +200,7 @@ def _scores(
 
 def _user_features(model: Model | Bonus, fold: Fold) -> sp.csr_array | None:
     """Return the user features of a fold, if the model was fitted to user features."""
-    learned = model.user_tags_ if isinstance(model, TaggedModel) else ()
-    if fold.user_features is None or not learned:
-        return None
-    if fold.user_features.shape[1] != len(learned):
-        raise ParameterError(
-            f"{type(model).__name__} knows {len(learned):,} user tags and the fold "
-            f"{fold.user_features.shape[1]:,}. Fit it to the training part of the same split."
-        )
-    return fold.user_features
+    return fold.user_features if isinstance(model, TaggedModel) and model.user_tags_ else None
 
 
 def _check(
@@ -265,19 +229,11 @@ def _check(
         )
 
 
-def _check_scores(
-    model: Model | Bonus, scores: Array, shape: tuple[int, int], users: Sequence[Any]
-) -> None:
-    name = type(model).__name__
-    if np.shape(scores) != shape:
-        raise ParameterError(
-            f"{name} returned scores of shape {np.shape(scores)} for {shape[0]} users and "
-            f"{shape[1]} items."
-        )
+def _check_scores(model: Model | Bonus, scores: Array, users: Sequence[Any]) -> None:
     bad = ~np.isfinite(scores).all(axis=1)
     if bad.any():
         first = users[int(np.argmax(bad))]
         raise SolverError(
-            f"{name} scored items as NaN or infinite for {int(bad.sum()):,} users, the first "
-            f"of them {first!r}. Fit it with larger penalties or in double precision."
+            f"{type(model).__name__} scored items as NaN or infinite for {int(bad.sum()):,} users, "
+            f"the first of them {first!r}. Fit it with larger penalties or in double precision."
         )

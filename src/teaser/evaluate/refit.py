@@ -4,8 +4,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +29,10 @@ from teaser.evaluate.model_history import (
     ModelHistory,
     model_facts,
 )
-from teaser.evaluate.protocol import BATCH_MEMORY, batches, evaluate
+from teaser.evaluate.protocol import batches, evaluate
 from teaser.files import say_bytes
 from teaser.model import load
+from teaser.model.all_lists import move_columns
 from teaser.model.recipe import percent
 from teaser.model.scores import top_k_rows
 from teaser.model.solve import coarse_tol
@@ -125,22 +124,25 @@ def gather(
         raise ParameterError(f"min_views must be at least 1, found {min_views}.")
     unknown: Counter[object] = Counter()
     pressed: Counter[str] = Counter()
-    people: list[dict[int, tuple[float, datetime]]] = []
-    left_out = 0
+    entries: list[tuple[int, int, float, float]] = []
+    n_people = left_out = 0
     for each in visits:
         pressed.update(each.presses.keys())
-        row: dict[int, tuple[float, datetime]] = {}
+        row: dict[int, tuple[float, float]] = {}
         for view in each.views:
             place = items.find(view.item)
             if place is None:
                 unknown[view.item] += 1
             else:
-                row[place] = view.strength, view.at
+                row[place] = view.strength, view.at.timestamp()
         if len(row) >= min_views:
-            people.append(row)
+            entries += [(n_people, place, *row[place]) for place in sorted(row)]
+            n_people += 1
         else:
             left_out += bool(each.views)
-    X, times = _matrix(people, len(items))
+    rows, columns, strength, times = np.array(entries, dtype=np.float64).reshape(-1, 4).T
+    shape = n_people, len(items)
+    X = value_matrix(rows.astype(np.int64), columns.astype(np.int64), strength, shape)
     return SiteInteractions(X, times, left_out, unknown.total(), len(unknown), pressed)
 
 
@@ -178,18 +180,6 @@ def join(dataset: Dataset, site: SiteInteractions) -> Dataset:
     )
 
 
-def _matrix(
-    people: list[dict[int, tuple[float, datetime]]], n_items: int
-) -> tuple[sp.csr_array, NDArray[np.float64]]:
-    """Return strengths (people x items), and the time of each entry in the same order."""
-    rows = np.repeat(np.arange(len(people)), [len(row) for row in people])
-    places = np.array([place for row in people for place in sorted(row)], dtype=np.int64)
-    entries = [row[place] for row in people for place in sorted(row)]
-    strengths = np.array([strength for strength, _ in entries], dtype=np.float32)
-    times = np.array([at.timestamp() for _, at in entries], dtype=np.float64)
-    return value_matrix(rows, places, strengths, (len(people), n_items)), times
-
-
 def _padded(matrix: Any, n: int) -> sp.csr_array:
     """Return a matrix with n empty rows below its own."""
     return sp.csr_array(sp.vstack([matrix, sp.csr_array((n, matrix.shape[1]), dtype=matrix.dtype)]))
@@ -220,10 +210,6 @@ class AccuracyChange:
         """What the candidate gains, as a share of the present model's."""
         return (self.after - self.before) / self.before if self.before else 0.0
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values, the change included."""
-        return {**asdict(self), "change": self.change}
-
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -235,16 +221,13 @@ class HeldOut:
         What is shown and what is held out of each.
     rest
         The rows of the other people.
-    n_data
-        How many users come from the data set; those after them come from the site.
     """
 
     fold: Fold
     rest: Array
-    n_data: int
 
     @classmethod
-    def draw(cls, dataset: Dataset, n_data: int, *, rng: int) -> "HeldOut | None":
+    def draw(cls, dataset: Dataset, *, rng: int) -> "HeldOut | None":
         """Hold out some people of a data set whose users are named by position.
 
         None is returned where too few people have enough interactions.
@@ -257,7 +240,7 @@ class HeldOut:
             dataset, n_validation=0, n_test=n, min_interactions=MIN_INTERACTIONS, rng=rng
         ).test
         rest = np.setdiff1d(np.arange(dataset.n_users), list(fold.users))
-        return cls(fold, rest, n_data)
+        return cls(fold, rest)
 
     def fit_twin(self, model: Teaser, dataset: Dataset) -> Teaser:
         """Fit a model of the same parameters to the people who are not held out.
@@ -277,16 +260,6 @@ class HeldOut:
         """Return the nDCG@100 of each held-out person with a twin."""
         return evaluate(twin, self.fold, metrics=[METRIC]).values[METRIC]
 
-    def by_origin(self, before: Array, after: Array, *, rng: int) -> dict[str, AccuracyChange]:
-        """Compare people of the data set and of the site apart, where there are enough of them."""
-        is_site = np.array(list(self.fold.users)) >= self.n_data
-        parts = {"data": ~is_site, "site": is_site}
-        return {
-            name: compare_values(before[rows], after[rows], rng=rng)
-            for name, rows in parts.items()
-            if rows.sum() >= ENOUGH_PEOPLE
-        }
-
 
 def compare_values(before: Array, after: Array, *, rng: int) -> AccuracyChange:
     """Return two models' values of the same people as one comparison."""
@@ -302,42 +275,18 @@ def lists_by_id(model: Teaser, fold: Fold, items: Ids) -> Array:
     An item that the model has and the data set has not takes its place in a list, as -1. Facts
     about people are not given.
     """
-    own = _places(model, items)
+    places = (model.items_.find(item) for item in items)
+    own = np.array([-1 if place is None else place for place in places], dtype=np.int64)
     back = np.full(len(model.items_), -1, dtype=np.int64)
     back[own[own >= 0]] = np.flatnonzero(own >= 0)
-    history = _moved(fold.history, own, len(model.items_))
+    history = move_columns(fold.history, own, len(model.items_))
     k = Metric.parse(METRIC).k
     lists = np.full((fold.n_users, k), -1, dtype=np.int64)
-    for rows in batches(fold.n_users, len(model.items_), BATCH_MEMORY):
+    for rows in batches(fold.n_users, len(model.items_)):
         seen = history[rows]
         best = top_k_rows(model.score_batch(seen), k, exclude=seen, tie=model.popularity_)
         lists[rows] = np.where(best >= 0, back[best], -1)
     return lists
-
-
-def list_accuracy(lists: Array, fold: Fold) -> Array:
-    """Return the nDCG@100 of each person's list."""
-    return per_user([Metric.parse(METRIC)], lists, fold.held_out, None)[METRIC]
-
-
-def list_coverage(lists: Array, n_items: int) -> float:
-    """Return the share of the items that is in the first 20 of a list."""
-    return coverage(lists[:, :LISTED], n_items).mean
-
-
-def _places(model: Teaser, items: Ids) -> Array:
-    """Return the position of each item in the model, -1 where it has none."""
-    found = (model.items_.find(item) for item in items)
-    return np.array([-1 if place is None else place for place in found], dtype=np.int64)
-
-
-def _moved(history: sp.csr_array, places: Array, n_items: int) -> sp.csr_array:
-    """Return histories with their columns at other places; those at -1 are left out."""
-    row = np.repeat(np.arange(history.shape[0]), np.diff(history.indptr))
-    column = places[history.indices]
-    kept = column >= 0
-    entries = history.data[kept], (row[kept], column[kept])
-    return sp.csr_array(entries, shape=(history.shape[0], n_items))
 
 
 @dataclass(frozen=True)
@@ -347,12 +296,6 @@ class NameOverlap:
     before: int
     after: int
     kept: int
-
-    @classmethod
-    def between(cls, before: Iterable[object], after: Iterable[object]) -> "NameOverlap":
-        """Compare two sets of names."""
-        old, new = set(before), set(after)
-        return cls(len(old), len(new), len(old & new))
 
     @property
     def share(self) -> float:
@@ -371,8 +314,6 @@ class RefitReport:
         interactions.
     models
         Both models themselves on the same people, whom they learned from.
-    origins
-        The comparison of the twins for people of the data set and of the site apart.
     coverage
         The share of the items that is in the first 20 of the lists of these people, before and
         after; None without such people.
@@ -387,28 +328,17 @@ class RefitReport:
 
     twins: AccuracyChange | None
     models: AccuracyChange | None
-    origins: Mapping[str, AccuracyChange]
     coverage: tuple[float, float] | None
     items: NameOverlap
     tags: NameOverlap
     presses: NameOverlap | None
     sizes: Mapping[str, tuple[int | None, int]] = field(default_factory=dict)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        plain = asdict(self)
-        for name in ("twins", "models"):
-            found: AccuracyChange | None = getattr(self, name)
-            plain[name] = None if found is None else found.as_dict()
-        plain["origins"] = {name: found.as_dict() for name, found in self.origins.items()}
-        return plain
-
     def lines(self) -> list[str]:
         """Return what was measured as sentences."""
         found = []
         if self.twins is not None:
             found.append(f"twins, on {_describe(self.twins)}")
-        found += [f"  of the {name}: {_describe(part)}" for name, part in self.origins.items()]
         if self.models is not None:
             found.append(f"the models themselves, on {_describe(self.models)}")
         if self.coverage is not None:
@@ -427,8 +357,8 @@ class RefitReport:
 
 
 @dataclass(frozen=True)
-class GateLimits:
-    """How much worse a candidate may be.
+class RefitOptions:
+    """How a refit works.
 
     Parameters
     ----------
@@ -436,10 +366,22 @@ class GateLimits:
         The largest loss of nDCG@100, as a share of the present model's.
     least
         The smallest share of items, tags, coverage and sizes that must be left.
+    choose
+        Whether to choose the recipe anew; else the parameters of the present model are taken.
+    force
+        Whether to serve the next model even if it is worse.
+    keep
+        Of how many models copies are kept, beside the served one.
+    rng
+        Seed of the held-out people.
     """
 
     margin: float = MARGIN
     least: float = LEAST
+    choose: bool = False
+    force: bool = False
+    keep: int = KEEP
+    rng: int = 0
 
     def __post_init__(self) -> None:
         for name in ("margin", "least"):
@@ -449,38 +391,26 @@ class GateLimits:
 
     def reasons(self, found: RefitReport) -> list[str]:
         """Return why a candidate may not go live; nothing if it may."""
-        return [
-            *self._accuracy("Twins", found.twins),
-            *self._accuracy("The models themselves", found.models),
-            *self._shares(found),
-        ]
-
-    def _accuracy(self, which: str, found: AccuracyChange | None) -> list[str]:
-        if found is None:
-            if which != "Twins":
-                return []
-            return [
+        reasons = []
+        if found.twins is None:
+            reasons.append(
                 f"Fewer than {ENOUGH_PEOPLE} people could be held out, so that nothing says "
                 f"whether it is worse: {2 * ENOUGH_PEOPLE} people with {MIN_INTERACTIONS} "
                 "interactions are needed."
-            ]
-        if found.change >= -self.margin:
-            return []
-        return [
-            f"{which}: nDCG@100 falls by {-found.change:.1%}, from {found.before:.3f} to "
-            f"{found.after:.3f}, and the margin is {self.margin:.1%}."
-        ]
-
-    def _shares(self, found: RefitReport) -> list[str]:
+            )
+        for which, pair in (("Twins", found.twins), ("The models themselves", found.models)):
+            if pair is not None and pair.change < -self.margin:
+                reasons.append(
+                    f"{which}: nDCG@100 falls by {-pair.change:.1%}, from {pair.before:.3f} to "
+                    f"{pair.after:.3f}, and the margin is {self.margin:.1%}."
+                )
         shares = {"items": found.items.share, "tags": found.tags.share}
         if found.presses is not None:
             shares["presses of visitors"] = found.presses.share
         if found.coverage is not None and found.coverage[0]:
             shares["coverage"] = found.coverage[1] / found.coverage[0]
-        for name, (was, now) in found.sizes.items():
-            if was:
-                shares[name] = now / was
-        return [
+        shares |= {name: now / was for name, (was, now) in found.sizes.items() if was}
+        return reasons + [
             f"Of the {name} of the present model {percent(share)} would be left, and at least "
             f"{percent(self.least)} must be."
             for name, share in shares.items()
@@ -499,31 +429,6 @@ def _size(name: str, value: int | None) -> str:
     if value is None:
         return f"unknown {name}"
     return say_bytes(value) if name == "bytes" else f"{value:,} {name}"
-
-
-@dataclass(frozen=True)
-class RefitOptions:
-    """How a refit works.
-
-    Parameters
-    ----------
-    limits
-        How much worse the next model may be.
-    choose
-        Whether to choose the recipe anew; else the parameters of the present model are taken.
-    force
-        Whether to serve the next model even if it is worse.
-    keep
-        Of how many models copies are kept, beside the served one.
-    rng
-        Seed of the held-out people.
-    """
-
-    limits: GateLimits = field(default_factory=GateLimits)
-    choose: bool = False
-    force: bool = False
-    keep: int = KEEP
-    rng: int = 0
 
 
 def refit(
@@ -561,20 +466,31 @@ def refit(
         If another refit is running, or another model was saved in the folder meanwhile.
     """
     options, report = options or RefitOptions(), callback or (lambda _what, _share: None)
-    history = ModelHistory(folder)
+    history, joint = ModelHistory(folder), join(dataset, site)
     with history.locked():
         before = read_manifest(folder)
         present, earlier = load(folder, Teaser), history.served()
-        work = _Refit(present, dataset, site, options, report)
-        candidate = work.fit(dataset_path)
+        report("fitting the next model", 0.1)
+        candidate = _fit_next(present, joint, options)
+        candidate.dataset_path_ = dataset_path
+        # What the present model learned from, as far as it is still there.
+        until = None if earlier is None else earlier.views_until
+        known = join(dataset, site.until(-1.0 if until is None else until))
         with history.draft() as draft:
             candidate.save(draft)
-            facts = {**model_facts(candidate, draft), **work.counts()}
+            facts = {
+                **model_facts(candidate, draft),
+                "users": joint.n_users,
+                "interactions": int(joint.X.nnz),
+                "visitors": site.n_people,
+                "views": int(site.X.nnz),
+            }
             old = {**model_facts(present, folder), **({} if earlier is None else earlier.facts)}
-            sizes = {name: (old.get(name), facts[name]) for name in SIZES}
-            measured = work.measure(candidate, None if earlier is None else earlier.views_until)
-            measured = replace(measured, sizes=sizes)
-            reasons = tuple(options.limits.reasons(measured))
+            measured = replace(
+                _measure(present, known, candidate, joint, site.pressed, options.rng, report),
+                sizes={name: (old.get(name), facts[name]) for name in SIZES},
+            )
+            reasons = tuple(options.reasons(measured))
             verdict = (FORCED if options.force else REFUSED) if reasons else ACCEPTED
             if read_manifest(folder) != before:
                 raise ArtifactError(
@@ -588,7 +504,7 @@ def refit(
                 reasons=reasons,
                 facts=facts,
                 views_until=float(site.times.max()) if len(site.times) else None,
-                report=measured.as_dict(),
+                report=asdict(measured),
             )
         if verdict != REFUSED:
             history.publish(entry)
@@ -597,89 +513,60 @@ def refit(
     return entry, measured
 
 
-@dataclass(frozen=True, eq=False)
-class _Refit:
-    """A present model, and what the next one learns from."""
+def _fit_next(present: Teaser, joint: Dataset, options: RefitOptions) -> Teaser:
+    """Fit the candidate, which begins from the present model and keeps names of groups."""
+    if options.choose:
+        return choose_fit(joint, rng=options.rng, start=present)
+    candidate = present.clone()
+    short = candidate.estimate(joint).shortage()
+    if short is not None:
+        raise ResourceError(f"The next model cannot be fitted here: {short}.")
+    candidate.fit(joint, start=present)
+    candidate.recipe_ = present.recipe_
+    return candidate
 
-    present: Teaser
-    dataset: Dataset
-    site: SiteInteractions
-    options: RefitOptions
-    report: Update
 
-    @cached_property
-    def joint(self) -> Dataset:
-        """The data set with all people of the site."""
-        return join(self.dataset, self.site)
-
-    def counts(self) -> dict[str, int]:
-        """Return how much the next model learns from."""
-        return {
-            "users": self.joint.n_users,
-            "interactions": int(self.joint.X.nnz),
-            "visitors": self.site.n_people,
-            "views": int(self.site.X.nnz),
-        }
-
-    def fit(self, dataset_path: str | None) -> Teaser:
-        """Fit the candidate, which begins from the present model and keeps names of groups."""
-        present, options = self.present, self.options
-        self.report("fitting the next model", 0.1)
-        if options.choose:
-            candidate = choose_fit(self.joint, rng=options.rng, start=present)
-        else:
-            candidate = present.clone()
-            short = candidate.estimate(self.joint).shortage()
-            if short is not None:
-                raise ResourceError(f"The next model cannot be fitted here: {short}.")
-            candidate.fit(self.joint, start=present)
-            candidate.recipe_ = present.recipe_
-        candidate.dataset_path_ = dataset_path
-        return candidate
-
-    def measure(self, candidate: Teaser, views_until: float | None) -> RefitReport:
-        """Compare the candidate with the present model.
-
-        Parameters
-        ----------
-        views_until
-            Up to when views of the site taught the present model; None if none did.
-        """
-        held = HeldOut.draw(self.joint, self.dataset.n_users, rng=self.options.rng)
-        names = _name_overlaps(self.present, candidate, self.site.pressed)
-        if held is None:
-            return RefitReport(None, None, {}, None, *names)
-        rng, items = self.options.rng, self.joint.items
-        before, after = self._twin_values(held, candidate, views_until)
-        self.report("comparing the models", 0.9)
-        lists = [lists_by_id(model, held.fold, items) for model in (self.present, candidate)]
-        own = [list_accuracy(each, held.fold) for each in lists]
-        return RefitReport(
-            compare_values(before, after, rng=rng),
-            compare_values(*own, rng=rng),
-            held.by_origin(before, after, rng=rng),
-            (list_coverage(lists[0], len(items)), list_coverage(lists[1], len(items))),
-            *names,
-        )
-
-    def _twin_values(
-        self, held: HeldOut, candidate: Teaser, views_until: float | None
-    ) -> tuple[Array, Array]:
-        """Return the accuracy of each held-out person with the twins of both models."""
-        self.report("fitting the twin of the next model", 0.4)
-        after = held.values(held.fit_twin(candidate, self.joint))
-        # What the present model learned from, as far as it is still there.
-        known = join(self.dataset, self.site.until(-1.0 if views_until is None else views_until))
-        if known.X.nnz == self.joint.X.nnz and candidate.parameters() == self.present.parameters():
-            return after, after
-        self.report("fitting the twin of the present model", 0.65)
-        return held.values(held.fit_twin(self.present, known)), after
+def _measure(
+    present: Teaser,
+    known: Dataset,
+    candidate: Teaser,
+    joint: Dataset,
+    pressed: Mapping[str, int],
+    rng: int,
+    report: Update,
+) -> RefitReport:
+    """Compare the present model, which learned from known, with the candidate of the joint data."""
+    held, names = HeldOut.draw(joint, rng=rng), _name_overlaps(present, candidate, pressed)
+    if held is None:
+        return RefitReport(None, None, None, *names)
+    report("fitting the twin of the next model", 0.4)
+    before = after = held.values(held.fit_twin(candidate, joint))
+    if known.X.nnz != joint.X.nnz or candidate.parameters() != present.parameters():
+        report("fitting the twin of the present model", 0.65)
+        before = held.values(held.fit_twin(present, known))
+    report("comparing the models", 0.9)
+    lists = [lists_by_id(model, held.fold, joint.items) for model in (present, candidate)]
+    own = [
+        per_user([Metric.parse(METRIC)], each, held.fold.held_out, None)[METRIC] for each in lists
+    ]
+    listed = [coverage(each[:, :LISTED], joint.n_items).mean for each in lists]
+    return RefitReport(
+        compare_values(before, after, rng=rng),
+        compare_values(*own, rng=rng),
+        (listed[0], listed[1]),
+        *names,
+    )
 
 
 def _name_overlaps(
     present: Teaser, candidate: Teaser, pressed: Mapping[str, int]
 ) -> tuple[NameOverlap, NameOverlap, NameOverlap | None]:
     """Return how many items, tags, and presses of visitors on tags are kept."""
+    items = NameOverlap(
+        len(present.items_),
+        len(candidate.items_),
+        sum(item in candidate.items_ for item in present.items_),
+    )
     old, new = present.tag_table_.index, candidate.tag_table_.index
     tags = NameOverlap(
         len(present.tags_), len(candidate.tags_), sum(t in new for t in present.tags_)
@@ -689,4 +576,4 @@ def _name_overlaps(
     after = sum(n for tag, n in parsed.items() if tag in new)
     kept = sum(n for tag, n in parsed.items() if tag in old and tag in new)
     presses = NameOverlap(before, after, kept) if parsed else None
-    return NameOverlap.between(present.items_, candidate.items_), tags, presses
+    return items, tags, presses

@@ -14,16 +14,10 @@ from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.evaluate.bonus import Bonus
 from teaser.evaluate.metrics import Summary, as_rows
-from teaser.evaluate.protocol import (
-    BATCH_MEMORY,
-    Callback,
-    Evaluation,
-    evaluate,
-    recommend_lists,
-)
+from teaser.evaluate.protocol import Evaluation, evaluate, recommend_lists
 from teaser.explain import PARTS
 from teaser.model.tagged import TaggedModel
-from teaser.parameters import check_k
+from teaser.parameters import check_count, check_k
 from teaser.profile import DEFAULT_STEERING, Steering, check_press
 
 Array = NDArray[Any]
@@ -77,8 +71,6 @@ def simulate(
     metrics: Sequence[str] | None = None,
     shown: int = 100,
     name: str | None = None,
-    batch_memory: int = BATCH_MEMORY,
-    callback: Callback | None = None,
 ) -> Simulation:
     """Let every user press tags, recommend again, and average over several draws of tags.
 
@@ -105,17 +97,17 @@ def simulate(
         Seed or generator of the draws.
     shown
         The length of the list that users see before they press -.
-    training, metrics, steering, name, batch_memory, callback
+    training, metrics, steering, name
         See `evaluate`.
     """
     _check(model, n_tags, strength, draws, among)
     if isinstance(model, TaggedModel):
         steering = steering or DEFAULT_STEERING
     generator = as_generator(rng)
-    weights = tag_weights(model, fold, among)
+    weights = count_tags(fold.held_out, model, among)
     if strength < 0:
         k = check_k(shown)
-        lists = recommend_lists(model, fold, k=k, steering=steering, batch_memory=batch_memory)
+        lists = recommend_lists(model, fold, k=k, steering=steering)
         weights = unwanted_weights(model, weights, lists, among)
     rounds, pressed = [], []
     for _ in range(draws):
@@ -130,8 +122,6 @@ def simulate(
                 presses=presses,
                 steering=steering,
                 name=name,
-                batch_memory=batch_memory,
-                callback=callback,
             )
         )
     available = np.diff(weights.indptr)
@@ -147,11 +137,6 @@ def simulate(
     )
 
 
-def tag_weights(model: TaggedModel | Bonus, fold: Fold, among: str = "all") -> sp.csr_array:
-    """Return how many held-out items of each user carry each declared or discovered tag."""
-    return count_tags(fold.held_out, model, among)
-
-
 def has_tags(model: TaggedModel | Bonus, among: str) -> bool:
     """Whether a model has tags of a kind that can be pressed."""
     return bool(_pressable(model, among).any())
@@ -165,7 +150,7 @@ def unwanted_weights(
     Parameters
     ----------
     held_out
-        The result of `tag_weights` (users x tags).
+        How many held-out items of each user carry each tag (users x tags).
     lists
         Positions of the items that each user sees (users x k).
     """
@@ -263,9 +248,8 @@ def _check(model: Any, n_tags: Any, strength: Any, draws: Any, among: Any) -> No
     check_press("a tag", strength)
     if strength == 0:
         raise ParameterError("strength 0 presses nothing; use 1 to 5 or -5 to -1.")
-    for name, value in (("n_tags", n_tags), ("draws", draws)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ParameterError(f"{name} must be a whole number of at least 1, found {value!r}.")
+    check_count("n_tags", n_tags)
+    check_count("draws", draws)
     if among not in AMONG:
         raise ParameterError(f"among must be one of {', '.join(AMONG)}, found {among!r}.")
     if among != "all" and not has_tags(model, among):

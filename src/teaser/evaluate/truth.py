@@ -1,8 +1,8 @@
 """Whether what is said of people is true, by what people who were not in the fit chose."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from teaser.data.split import Fold, as_generator
 from teaser.errors import ParameterError
 from teaser.evaluate.metrics import as_rows
+from teaser.evaluate.protocol import batches
 from teaser.evaluate.simulation import Draw, count_tags, draw_presses, unwanted_weights
 from teaser.explain import Reason
-from teaser.model.extensions.user_features import ManyAbout
+from teaser.model.extensions.user_features import ManyAbout, place_many_about
 from teaser.model.recipe import percent, ratio
 from teaser.model.scores import top_k_rows
 from teaser.model.tables import History, TagTable, liked_part
@@ -33,8 +34,6 @@ COMMON = 0.05
 LEAST_OWN = 2
 # A tag that people choose so many times as often as others is telling.
 TELLING = 3.0
-# Scores of one block of people, about 32 MB.
-_NUMBERS = 2**22
 # A leaning that is smaller than this, relative to the largest, is rounding.
 _ROUNDING = 1e-9
 
@@ -121,18 +120,12 @@ class Truth:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Return what `as_dict` made plain values of."""
-        effects = {
-            name: None if plain[name] is None else PressEffect(**plain[name])
-            for name in ("plus", "minus")
-        }
-        own = {name: value for name, value in plain.items() if name != "readability"}
+        own = {each.name: plain[each.name] for each in fields(cls)}
+        effects = {name: own[name] and PressEffect(**own[name]) for name in ("plus", "minus")}
         return cls(**{**own, **effects})
 
     def lines(self) -> list[str]:
         """Return the figures as sentences."""
-        return list(self._lines())
-
-    def _lines(self) -> Iterator[str]:
         named = (
             ("known", self.known),
             ("guessed", self.guessed),
@@ -141,25 +134,26 @@ class Truth:
             ("naive away", self.naive_away),
         )
         told = [f"{name} {ratio(times)}" for name, times in named if times is not None]
-        yield (
+        lines = [
             f"Said of {self.n_people:,} held-out people: {self.n_said:.1f} tags a person. How "
             "often they chose such items afterwards, against the average person: "
             f"{', '.join(told) or 'nothing was said'}."
-        )
+        ]
         if self.agreement is not None:
-            yield f"{percent(self.agreement)} of what is known agrees with the own history."
-        against = self.against_leaning
-        yield f"{percent(self.with_reason)} of the first {SHOWN} have a reason about the person" + (
-            "." if against is None else f"; {percent(against)} of these go against the leaning."
-        )
+            lines.append(f"{percent(self.agreement)} of what is known agrees with the own history.")
+        reasons = f"{percent(self.with_reason)} of the first {SHOWN} have a reason about the person"
+        if self.against_leaning is not None:
+            reasons += f"; {percent(self.against_leaning)} of these go against the leaning"
+        lines.append(f"{reasons}.")
         for sign, effect in (("+", self.plus), ("-", self.minus)):
             if effect is not None:
-                yield (
+                lines.append(
                     f"One press of {sign} changes the first {SHOWN} of "
                     f"{percent(effect.changed_by_one)} of the people, three of "
                     f"{percent(effect.changed_by_three)}. Five take those with the tag from "
                     f"{effect.carried:.1f} to {effect.carried_after_five:.1f}."
                 )
+        return lines
 
 
 def truth(
@@ -193,7 +187,7 @@ def truth(
             f"{rows.shape[0]:,} and {wanted.shape[0]:,}."
         )
     people = [_history(model, rows, user) for user in range(rows.shape[0])]
-    known = _about_each(model, about, len(people))
+    known = None if about is None else place_many_about(about, model.user_rows_, len(people))
     choices = Choices.count(model, rows, wanted)
     said = _said(model, people, known)
     towards, away = said["known", 1], [*said["known", -1], *said["guessed", -1]]
@@ -297,25 +291,18 @@ class Choices:
         Of groups with a tag of the metadata there are as many as were said, and of the others.
         """
         found: Said = []
+        telling = (self.carriers > 1) & (self.rates > 0) & (self.rates < 1)
+        if leaning < 0:
+            telling &= self.rates >= COMMON
         sorts = Counter((user, bool(self.declared[group])) for user, group in said)
         for (user, declared), n in sorts.items():
-            groups = self._common if leaning < 0 else self._several
-            groups = groups[self.declared[groups] == declared]
+            groups = np.flatnonzero(telling & (self.declared == declared))
             own = self.own[[int(user)]].toarray().ravel()[groups]
             if leaning > 0:
                 groups, own = groups[own >= LEAST_OWN], own[own >= LEAST_OWN]
             z = leaning * (own - self.n_own[user] * self.rates[groups]) / self.deviation[groups]
             found += [(int(user), int(g)) for g in groups[np.argsort(-z, kind="stable")[:n]]]
         return found
-
-    @cached_property
-    def _several(self) -> Array:
-        return np.flatnonzero((self.carriers > 1) & (self.rates > 0) & (self.rates < 1))
-
-    @cached_property
-    def _common(self) -> Array:
-        several: Array = self._several
-        return np.asarray(several[self.rates[several] >= COMMON])
 
     @cached_property
     def deviation(self) -> Array:
@@ -344,21 +331,12 @@ def _history(model: TaggedModel, rows: sp.csr_array, user: int) -> dict[Any, flo
     return {model.items_[place]: x for place, x in pairs}
 
 
-def _about_each(model: TaggedModel, about: ManyAbout | None, n_people: int) -> list[Any]:
-    """Return the user tags of each person, None for all without any."""
-    if about is None or not sp.issparse(about):
-        return [None] * n_people if about is None else list(about)
-    rows = sp.csr_array(about)
-    tags = model.user_tags_
-    return [[tags[j] for j in rows[[user]].indices.tolist()] for user in range(n_people)]
-
-
 def _binary(rows: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _said(
-    model: TaggedModel, people: Sequence[History], about: Sequence[Any]
+    model: TaggedModel, people: Sequence[History], known: sp.csr_array | None
 ) -> dict[tuple[str, int], Said]:
     """Return the groups of near-equal tags that are said of people, by kind and leaning."""
     table = model.tag_table_
@@ -366,20 +344,25 @@ def _said(
         (kind, leaning): [] for kind in ("known", "guessed") for leaning in (1, -1)
     }
     for user, history in enumerate(people):
-        for statement in statements(model.profile(history, about=about[user])):
+        own = None if known is None else known[[user]].indices.tolist()
+        about = own and [model.user_tags_[j] for j in own]
+        for statement in statements(model.profile(history, about=about)):
             groups = {int(table.near_equal_group[table.index[tag]]) for tag in statement.tags}
             found[statement.kind, statement.leaning] += [(user, group) for group in groups]
     return found
 
 
 def _read_lists(
-    model: TaggedModel, rows: sp.csr_array, people: Sequence[History], about: Sequence[Any]
+    model: TaggedModel,
+    rows: sp.csr_array,
+    people: Sequence[History],
+    known: sp.csr_array | None,
 ) -> tuple[float, float | None]:
     """Return the share of entries with a reason, and of tags in reasons against the leaning."""
     n_entries = n_with = n_tags = n_against = 0
-    leanings = model.leaning_batch(rows, about=about if any(about) else None)
+    leanings = model.leaning_batch(rows, about=known)
     index = model.tag_table_.index
-    for user, entries in enumerate(model.recommend_batch(people, k=SHOWN, about=about)):
+    for user, entries in enumerate(model.recommend_batch(people, k=SHOWN, about=known)):
         own = leanings[user]
         rounding = _ROUNDING * float(np.abs(own).max(initial=0.0))
         for entry in entries:
@@ -392,20 +375,17 @@ def _read_lists(
 
 
 def _lister(
-    model: TaggedModel, rows: sp.csr_array, about: Sequence[Any]
+    model: TaggedModel, rows: sp.csr_array, known: sp.csr_array | None
 ) -> Callable[[Draw | None], Array]:
     """Return a function that lists the first 20 of each person after presses (people x 20)."""
-    size = max(1, _NUMBERS // max(1, len(model.items_)))
 
     def lists(presses: Draw | None) -> Array:
-        found = []
-        for first in range(0, rows.shape[0], size):
-            some = slice(first, first + size)
-            known = about[some] if any(about[some]) else None
-            scores = model.score_batch(rows[some], presses and presses[some], about=known)
-            tie = model.popularity_
-            found.append(top_k_rows(scores, SHOWN, exclude=rows[some], tie=tie))
-        return np.concatenate(found) if found else np.zeros((0, SHOWN), dtype=np.int64)
+        found = np.zeros((rows.shape[0], SHOWN), dtype=np.int64)
+        for some in batches(rows.shape[0], len(model.items_)):
+            about = None if known is None else known[some]
+            scores = model.score_batch(rows[some], presses and presses[some], about=about)
+            found[some] = top_k_rows(scores, SHOWN, exclude=rows[some], tie=model.popularity_)
+        return found
 
     return lists
 
@@ -425,23 +405,24 @@ def _press(
     index = model.tag_table_.index
     columns = np.array([next((index[tag] for tag in net), 0) for net in drawn], dtype=np.int64)
     carried = model.tag_table_.carriers.items[columns]  # people x items
-    width = len(model.items_)
-    listed = as_rows(first, width)
     left = carried.sum(axis=1) - _binary(rows).multiply(carried).sum(axis=1)
+
+    def shown_carriers(listed: Array) -> Array:
+        shown = as_rows(listed, len(model.items_))
+        return np.asarray(shown.multiply(carried).sum(axis=1)).ravel()
+
+    before = shown_carriers(first)
     if sign > 0:  # where every item with the tag is listed or viewed, + can bring nothing
-        has_tag &= left > listed.astype(bool).astype(float).multiply(carried).sum(axis=1)
+        has_tag &= left > before
     if not has_tag.any():
         return None
     after = {n: lists(tuple(dict.fromkeys(net, n * sign) for net in drawn)) for n in (1, 3, 5)}
-    shown = {n: as_rows(each, width).astype(bool) for n, each in {0: first, **after}.items()}
-    changed = {n: np.asarray((shown[0] != shown[n]).sum(axis=1)).ravel() > 0 for n in (1, 3)}
+    changed = {n: (np.sort(first) != np.sort(after[n])).any(axis=1)[has_tag] for n in (1, 3)}
     many = has_tag & (left >= SHOWN)
-    before, five = (
-        np.asarray(shown[n].astype(float).multiply(carried).sum(axis=1)).ravel() for n in (0, 5)
-    )
+    five = shown_carriers(after[5])
     return PressEffect(
-        float(changed[1][has_tag].mean()),
-        float(changed[3][has_tag].mean()),
+        float(changed[1].mean()),
+        float(changed[3].mean()),
         float(before[many].mean()) if many.any() else 0.0,
         float(five[many].mean()) if many.any() else 0.0,
     )

@@ -3,22 +3,19 @@
 import copy
 import logging
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from queue import Full, Queue
-from threading import Event
-from typing import Any, Self, cast
+from tempfile import TemporaryDirectory
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from polars.io.plugins import register_io_source
 
 from teaser.artifact import check_parquet
 from teaser.data.dataset import Dataset
@@ -29,12 +26,12 @@ from teaser.errors import ParameterError, ResourceError, counted
 from teaser.files import available_memory, say_bytes
 from teaser.model._arrays import n_cores
 from teaser.model.filters import Filters, ResolvedFilters, check_names, known_history
-from teaser.model.scores import match_of, top_k_rows
+from teaser.model.scores import Scored, match_of, top_k_rows
 from teaser.model.tables import History, ItemTable
 from teaser.parameters import check_count, check_k
 from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.progress import progress_bar
-from teaser.recommend import reason_type
+from teaser.recommend import RecommendationBatch, Recommendations, reason_type
 
 Array = NDArray[Any]
 
@@ -97,7 +94,7 @@ class DatasetPeople(People):
         for users, X, Q in self._parts():
             for first in range(0, X.shape[0], size):
                 some = slice(first, first + size)
-                rows = _with_columns(X[some], self.columns, self.n_items)
+                rows = move_columns(X[some], self.columns, self.n_items)
                 yield Batch(users[some], rows, None if Q is None else Q[some])
 
     def _parts(self) -> Iterator[tuple[pl.Series, sp.csr_array, sp.csr_array | None]]:
@@ -146,7 +143,7 @@ class DatasetPeople(People):
         places = [known.find(str(tag)) for tag in self.dataset.user_tags]
         self.ignored += places.count(None)
         columns = np.array([-1 if place is None else place for place in places], dtype=np.int64)
-        return _with_columns(Q, columns, len(known))
+        return move_columns(Q, columns, len(known))
 
 
 class PairPeople(People):
@@ -206,7 +203,7 @@ def _place_columns(given: Ids, known: Ids, placed: ResolvedFilters) -> Array:
     return np.array([-1 if place is None else place for place in found], dtype=np.int64)
 
 
-def _with_columns(rows: sp.csr_array, columns: Array, n_items: int) -> sp.csr_array:
+def move_columns(rows: sp.csr_array, columns: Array, n_items: int) -> sp.csr_array:
     """Return rows with their columns moved to other places; -1 leaves a column out."""
     if len(columns) == n_items and (columns == np.arange(n_items)).all():
         return sp.csr_array((rows.data.astype(np.float64), rows.indices, rows.indptr), rows.shape)
@@ -221,16 +218,15 @@ def _with_columns(rows: sp.csr_array, columns: Array, n_items: int) -> sp.csr_ar
     return moved
 
 
-# Rows of a table of histories that are read at a time: items, or lists of items.
-_ROWS, _LISTS = 2**18, 2**12
+# Users of a table of histories that are read at a time.
+_USERS = 2**12
 _TABLE = "user_id and item_id, and strength if items have one"
 
 
 class TablePeople(People):
     """The users of a table of histories.
 
-    The table has one row for each item of a history, sorted by user, or one row for each user with
-    a list of items.
+    The table has one row for each item of a history, or one row for each user with a list of items.
 
     Parameters
     ----------
@@ -248,84 +244,36 @@ class TablePeople(People):
             )
         self.items, self.placed = items, placed
         self.id_type = schema["user_id"]
-        self.is_nested = isinstance(schema["item_id"], pl.List | pl.Array)
+        is_nested = isinstance(schema["item_id"], pl.List | pl.Array)
+        _check_types(schema, is_nested=is_nested)
         ids = items.metadata.to_series(0)
         self.places = pl.DataFrame({"item_id": ids, "place": np.arange(len(ids))})
-        _check_types(schema, is_nested=self.is_nested)
-        kept = [name for name in ("user_id", "item_id", "strength") if name in schema]
-        self.table = table.select(kept).with_columns(
-            pl.col("item_id").cast(_item_type(schema["item_id"], ids.dtype)),
-            *(
-                [pl.col("strength").cast(pl.List(pl.Float64) if self.is_nested else pl.Float64)]
-                if kept[2:]
-                else []
-            ),
-        )
+        types: dict[Any, Any] = {"item_id": pl.List(_item_type(schema["item_id"], ids.dtype))}
+        if "strength" in schema:
+            types["strength"] = pl.List(pl.Float64())
+        table = table.select("user_id", *types)
+        if not is_nested:
+            table = table.group_by("user_id", maintain_order=True).agg(*types)
+        self.table = table.cast(types)
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield users, at most so many at a time."""
-        for chunk in self._whole_users():
-            users, X = self._histories(chunk)
-            for first in range(0, len(users), size):
-                yield Batch(users[first : first + size], X[first : first + size])
+        for chunk in self._chunks():
+            for some in chunk.iter_slices(size):
+                yield Batch(some["user_id"], self._histories(some))
 
-    def _whole_users(self) -> Iterator[pl.DataFrame]:
-        """Yield rows of whole users, with the number of the user in the frame."""
-        rest, last = pl.DataFrame(schema=self.table.collect_schema()), None
-        chunk_size = _LISTS if self.is_nested else _ROWS
-        for chunk in self._chunks(chunk_size):
-            self._check_users(chunk, last)
-            if self.is_nested:
-                yield chunk.with_columns(n=pl.int_range(pl.len(), dtype=pl.Int64))
-                continue
-            if not chunk.height:
-                continue
-            own, last = pl.concat([rest, chunk]), chunk["user_id"][-1:]
-            # The last user may go on in the next chunk.
-            at = int((own["user_id"] == last).arg_true()[0])
-            rest = own[at:]
-            if at:
-                yield own[:at].with_columns(n=pl.col("user_id").rle_id().cast(pl.Int64))
-        if rest.height:
-            yield rest.with_columns(n=pl.lit(0, dtype=pl.Int64))
-
-    def _chunks(self, size: int) -> Iterator[pl.DataFrame]:
+    def _chunks(self) -> Iterator[pl.DataFrame]:
         with _readable():
-            yield from self.table.collect_batches(chunk_size=size, maintain_order=True)
+            yield from self.table.collect_batches(chunk_size=_USERS, maintain_order=True)
 
-    def _check_users(self, chunk: pl.DataFrame, last: pl.Series | None) -> None:
-        """Raise `ParameterError` for a user without an id, or rows that are not sorted by user.
-
-        Parameters
-        ----------
-        last
-            The user of the last row before; None for the first chunk.
-        """
-        if chunk["user_id"].null_count():
-            raise ParameterError(
-                f"{chunk['user_id'].null_count():,} rows of the table of histories have no "
-                "user_id. Leave them out."
-            )
-        if self.is_nested:
-            return
-        users = chunk["user_id"] if last is None else pl.concat([last, chunk["user_id"]])
-        wrong = (users[1:] < users[:-1]).arg_true()
-        if len(wrong):
-            before, at = users[int(wrong[0]) :][:2]
-            raise ParameterError(
-                f"The rows of a table of histories are sorted by user_id, found {at!r} "
-                f"after {before!r}. Sort it: table.sort('user_id')."
-            )
-
-    def _histories(self, chunk: pl.DataFrame) -> tuple[pl.Series, sp.csr_array]:
-        """Return the ids of users, and their histories (users x items)."""
-        first = chunk.group_by("n", maintain_order=True).agg(pl.col("user_id").first())
-        flat = chunk.drop("user_id")
-        if self.is_nested:
-            _check_lengths(chunk)
-            named = [name for name in flat.columns if name != "n"]
-            flat = flat.explode(named, empty_as_null=False)
-        flat = flat.filter(pl.col("item_id").is_not_null())
+    def _histories(self, users: pl.DataFrame) -> sp.csr_array:
+        """Return the histories of users (users x items)."""
+        if users["user_id"].null_count():
+            raise ParameterError("The table of histories has rows without a user_id. Drop them.")
+        _check_lengths(users)
+        named = users.drop("user_id").columns
+        flat = users.select(pl.int_range(pl.len()).alias("n"), *named)
+        flat = flat.explode(named, empty_as_null=False).drop_nulls("item_id")
         if flat["item_id"].dtype != self.places["item_id"].dtype and flat.height:
             self.items.ids.index_of(flat["item_id"][0])  # it raises the error with the closest ids
         flat = flat.join(self.places, on="item_id", how="left", maintain_order="left")
@@ -333,24 +281,18 @@ class TablePeople(People):
         if unknown.height and not self.placed.ignores:
             self.items.ids.index_of(unknown["item_id"][0])
         self.ignored += unknown.height
-        known = flat.drop_nulls("place")
+        # An item that occurs twice counts once; as in a mapping, its last strength stands.
+        known = flat.drop_nulls("place").unique(["n", "place"], keep="last")
         strength = np.ones(known.height)
-        if "strength" in known.columns:
+        if "strength" in named:
             strength = known["strength"].to_numpy()
             if not np.isfinite(strength).all():
                 raise ParameterError("A strength of the table of histories is not a finite number.")
-        return first["user_id"], self._rows(known, strength, first.height)
-
-    def _rows(self, known: pl.DataFrame, strength: Array, n_users: int) -> sp.csr_array:
-        """Return histories (users x items); an item that occurs twice counts once."""
-        key = known["n"].to_numpy() * len(self.items) + known["place"].to_numpy()
-        # As in a mapping, the last strength of an item stands.
-        key, at = np.unique(key[::-1], return_index=True)
-        strength = strength[::-1][at]
-        key, strength = key[strength != 0], strength[strength != 0]
-        indptr = np.searchsorted(key, np.arange(n_users + 1) * len(self.items))
-        shape = (n_users, len(self.items))
-        return sp.csr_array((strength, key % max(1, len(self.items)), indptr), shape=shape)
+        places = (known["n"].to_numpy(), known["place"].to_numpy())
+        rows = sp.csr_array((strength, places), shape=(users.height, len(self.items)))
+        rows.eliminate_zeros()
+        rows.sort_indices()
+        return rows
 
 
 def _check_types(schema: pl.Schema, *, is_nested: bool) -> None:
@@ -364,36 +306,31 @@ def _check_types(schema: pl.Schema, *, is_nested: bool) -> None:
         wrong = f"item_id holds ids, or lists of them, found {item}"
     elif strength is not None:
         inner = getattr(strength, "inner", strength)
-        if is_nested != strength.is_nested() or not _is_number(inner):
+        is_number = inner.is_numeric() or inner in (pl.Boolean, pl.Null)
+        if is_nested != strength.is_nested() or not is_number:
             wrong = f"strength holds {of}numbers beside {of}items, found {strength}"
     if wrong:
         raise ParameterError(f"In a table of histories {wrong}. Convert the column.")
 
 
-def _is_number(kind: pl.DataType) -> bool:
-    return kind.is_numeric() or kind in (pl.Boolean, pl.Null)
-
-
 def _item_type(given: Any, known: pl.DataType) -> pl.DataType:
     """Return the type to read ids of items in: that of the model's, where they are alike."""
-    own = getattr(given, "inner", given)
+    own: pl.DataType = getattr(given, "inner", given)
     if own == pl.Null or (own.is_integer() and known.is_integer()):
-        own = known
-    elif own in (pl.Categorical, pl.Enum):
-        own = pl.String()
-    return pl.List(own) if hasattr(given, "inner") else own
+        return known
+    return pl.String() if own in (pl.Categorical, pl.Enum) else own
 
 
-def _check_lengths(chunk: pl.DataFrame) -> None:
+def _check_lengths(users: pl.DataFrame) -> None:
     """Raise `ParameterError` where a list of strengths is not as long as that of its items."""
-    if "strength" not in chunk.columns:
+    if "strength" not in users.columns:
         return
-    items, strengths = (chunk[name].list.len().fill_null(0) for name in ("item_id", "strength"))
+    items, strengths = (users[name].list.len().fill_null(0) for name in ("item_id", "strength"))
     wrong = (items != strengths).arg_true()
     if len(wrong):
         at = int(wrong[0])
         raise ParameterError(
-            f"User {chunk['user_id'][at]!r} of the table of histories has {items[at]:,} items and "
+            f"User {users['user_id'][at]!r} of the table of histories has {items[at]:,} items and "
             f"{strengths[at]:,} strengths. Give as many of both."
         )
 
@@ -422,10 +359,8 @@ def _readable() -> Iterator[None]:
         ) from error
 
 
-# Frames that wait for being written, at most.
-_WAITING = 2
-# How often it is asked whether the writer has failed, in seconds.
-_PAUSE = 0.2
+# Rows of the files in which lists are gathered before they are joined.
+_FILE_ROWS = 2**17
 
 
 def check_file(out: Any) -> Path:
@@ -445,57 +380,45 @@ def write_frames(
 ) -> None:
     """Write frames to one parquet file, which appears when it is complete.
 
-    The caller's thread makes the frames, so that iterators that belong to it can be read, and an
-    interrupt reaches it. Another thread hands them to polars.
+    They are gathered in files of many rows beside it, which are then joined.
 
     Parameters
     ----------
     frames
         They are closed where the writing ends early.
     """
-    part = path.with_name(f".{path.name}.part")
-    handed: Queue[pl.DataFrame | None] = Queue(_WAITING)
-    given_up = Event()
-
-    def read(*_: Any) -> Iterator[pl.DataFrame]:
-        while (frame := handed.get()) is not None and not given_up.is_set():
-            yield frame
-
-    lazy = register_io_source(read, schema=schema)
-    with ThreadPoolExecutor(1) as pool, closing(frames):
-        written = pool.submit(lazy.sink_parquet, part)
-        try:
-            for frame in frames:
-                if not _is_taken(frame, handed, written):
-                    break
-            _is_taken(None, handed, written)
-            _finish(written, path)
-            part.replace(path)
-        except BaseException:
-            given_up.set()
-            with suppress(Full):  # it then finds a frame, and after it that all is given up
-                handed.put_nowait(None)
-            wait([written])
-            with suppress(OSError):  # such as one that never came to be
-                part.unlink()
-            raise
+    with closing(frames), ExitStack() as stack:
+        with _writable(path):
+            room = stack.enter_context(TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent))
+        parts: list[Path] = []
+        for some in _gathered(frames, schema):
+            parts.append(Path(room) / f"{len(parts)}.parquet")
+            with _writable(path):
+                some.write_parquet(parts[-1])
+        with _writable(path):
+            whole = Path(room) / "whole.parquet"
+            pl.scan_parquet(parts).sink_parquet(whole)
+            whole.replace(path)
 
 
-def _is_taken(
-    frame: pl.DataFrame | None, handed: "Queue[pl.DataFrame | None]", written: Future[Any]
-) -> bool:
-    """Wait until the writer has room for a frame; return false where it has failed."""
-    while not written.done():
-        with suppress(Full):
-            handed.put(frame, timeout=_PAUSE)
-            return True
-    return False
+def _gathered(frames: Iterable[pl.DataFrame], schema: pl.Schema) -> Iterator[pl.DataFrame]:
+    """Yield frames joined to such of many rows, at least one."""
+    none = pl.DataFrame(schema=schema)
+    some, n_rows = [none], 0
+    for frame in frames:
+        some.append(frame)
+        n_rows += frame.height
+        if n_rows >= _FILE_ROWS:
+            yield pl.concat(some)
+            some, n_rows = [none], 0
+    yield pl.concat(some)
 
 
-def _finish(written: Future[Any], path: Path) -> None:
-    """Wait for the end of the writing; raise `ResourceError` where it failed."""
+@contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Raise `ResourceError` where a file cannot be written."""
     try:
-        written.result()
+        yield
     except (OSError, pl.exceptions.PolarsError) as error:
         raise ResourceError(
             f"The lists could not be written to {path}: {str(error).splitlines()[0]}. "
@@ -523,23 +446,6 @@ _MOST, _LEAST = {"cpu": 1024, "cuda": 8192}, 32
 _THREADS = 8
 # The bytes of a row of a frame, without and with reasons, and while batches are put together.
 _ROW_BYTES = {False: 80, True: 500}
-
-
-@dataclass(frozen=True, eq=False)
-class Best:
-    """The best items of several users.
-
-    Attributes
-    ----------
-    places, scores
-        Positions of items and their scores (users x k); -1 and 0 after the end of a list.
-    highest
-        The highest score of any item (users).
-    """
-
-    places: Array
-    scores: Array
-    highest: Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -574,7 +480,7 @@ class ListOptions:
     negative_reasons: bool = True
     steering: Steering = DEFAULT_STEERING
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Raise `ParameterError` for what is out of its range."""
         check_k(self.k)
         if self.batch_size is not None:
@@ -662,65 +568,56 @@ def find_people(
     return PairPeople(source, items, placed)
 
 
-def rank_block(
+def list_columns(
     items: ItemTable,
     rows: sp.csr_array,
     scores: Array,
     options: ListOptions,
     placed: ResolvedFilters,
-) -> Best:
-    """Return the best items of each user by the scores of all items, boosts included."""
-    seen, k = rows if options.exclude_history else None, min(options.k, len(items))
-    places = top_k_rows(scores, k, exclude=seen, tie=items.popularity, allowed=placed.allowed)
-    found = np.take_along_axis(scores, np.maximum(places, 0), axis=1) if len(items) else places
-    return Best(places, found.astype(np.float64), scores.max(axis=1, initial=-np.inf))
-
-
-def list_columns(items: ItemTable, best: Best) -> tuple[Array, dict[str, pl.Series]]:
-    """Return the user of each listed item, and `rank`, `item_id`, `score` and `match` of it."""
-    user, rank = np.nonzero(best.places >= 0)
-    item = best.places[user, rank]
-    score, most = best.scores[user, rank], best.highest[user]
-    return user, {
-        "rank": pl.Series(rank + 1, dtype=pl.Int64),
-        "item_id": items.metadata.to_series(0).gather(pl.Series(item, dtype=pl.Int64)),
-        "score": pl.Series(score, dtype=pl.Float64),
-        "match": pl.Series(match_of(score, most), dtype=pl.Float64),
-    }
-
-
-class AllLists:
-    """The lists of many users, batch by batch.
+    entries: Callable[[int, Array, Scored], Recommendations],
+) -> tuple[Array, dict[str, pl.Series]]:
+    """Return the best items of several users: the row of each entry's user, and columns.
 
     Parameters
     ----------
-    model
-        The model that lists, by its `list_block`.
+    rows, scores
+        Histories, and the scores of all items, boosts included (users x items).
+    entries
+        Returns the list of a user with its reasons, given the row, the positions and the scores.
+    """
+    ids = items.metadata.to_series(0)
+    seen, k = rows if options.exclude_history else None, min(options.k, len(items))
+    places = top_k_rows(scores, k, exclude=seen, tie=items.popularity, allowed=placed.allowed)
+    user, rank = np.nonzero(places >= 0)
+    item = places[user, rank]
+    score = scores[user, item].astype(np.float64)
+    highest = scores.max(axis=1, initial=-np.inf)[user]
+    columns = {
+        "rank": pl.Series(rank + 1, dtype=pl.Int64),
+        "item_id": ids.gather(pl.Series(item, dtype=pl.Int64)),
+        "score": pl.Series(score, dtype=pl.Float64),
+        "match": pl.Series(match_of(score, highest), dtype=pl.Float64),
+    }
+    if options.reasons:
+        found = (
+            entries(u, own[own >= 0], Scored(scores[u].astype(np.float64)))
+            for u, own in enumerate(places)
+        )
+        told = RecommendationBatch(found).to_frame().select("general", "boost", "other", "reasons")
+        columns |= told.cast({"reasons": reason_type(ids.dtype)}).to_dict()
+    return user, columns
+
+
+class AllLists:
+    """The lists of many users that were asked of a fitted model, made batch by batch.
+
+    Parameters
+    ----------
     source
-        Whose lists are wanted, with their histories; see `find_people`.
-    users
-        The ids of the users that are wanted; None for all.
+        The users; see `find_people`.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        source: Any,
-        options: ListOptions,
-        placed: ResolvedFilters,
-        *,
-        users: Iterable[int | str] | None = None,
-    ) -> None:
-        options.checked()
-        self.model = _on_device(model, options.device)
-        self.items: ItemTable = model.item_table_
-        self.options, self.placed = options, placed
-        self.size = options.size(self.model.list_width)
-        self.people = find_people(source, model, placed, users)
-
-    @classmethod
-    def asked(cls, model: Any, source: Any, options: AllOptions) -> Self:
-        """Return the lists that were asked of a fitted model, to be made."""
+    def __init__(self, model: Any, source: Any, options: AllOptions) -> None:
         model.check_fitted()
         given: dict[str, Any] = dict(options)
         known = (*AllOptions.__annotations__, "out")
@@ -732,22 +629,20 @@ class AllLists:
             )
         users = given.pop("users", None)
         filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
-        placed = model.place_filters(filters)
-        return cls(model, source, ListOptions(**given), placed, users=users)
+        self.placed: ResolvedFilters = model.place_filters(filters)
+        self.options = ListOptions(**given)
+        self.options.check()
+        self.model = _on_device(model, self.options.device)
+        self.items: ItemTable = model.item_table_
+        self.size = self.options.size(len(self.items))
+        self.people = find_people(source, model, self.placed, users)
 
     def frame(self) -> pl.DataFrame:
         """Return all lists as one frame; raise `ResourceError` where it cannot fit into memory."""
-        n_users, k = self.people.n_users, min(self.options.k, len(self.items))
-        if n_users is not None:
-            self._check_memory(f"The lists of {n_users:,} users are", n_users * k)
-        frames, n_rows = [self._empty()], 0
+        if self.people.n_users is not None:
+            self._check_memory(self.people.n_users)
         with self._bar() as step:
-            for frame in self._frames(step):
-                frames.append(frame)
-                n_rows += frame.height
-                if n_users is None:
-                    self._check_memory("The lists so far are", n_rows, held=0.5)
-            return pl.concat(frames)
+            return pl.concat([self._empty(), *self._frames(step)])
 
     def stream(self) -> Iterator[pl.DataFrame]:
         """Yield the lists of each batch as a frame."""
@@ -761,38 +656,25 @@ class AllLists:
             write_frames(self._frames(step), self._empty().schema, path)
         return pl.scan_parquet(path)
 
-    def _check_memory(self, what: str, n_rows: int, *, held: float = 0.0) -> None:
-        """Raise `ResourceError` where rows and putting them together do not fit.
-
-        Parameters
-        ----------
-        held
-            The part of their bytes that is taken already.
-        """
+    def _check_memory(self, n_users: int) -> None:
+        """Raise `ResourceError` where one frame of the lists of so many users does not fit."""
+        n_rows = n_users * min(self.options.k, len(self.items))
         need, have = n_rows * _ROW_BYTES[self.options.reasons], available_memory()
-        if need * (1 - held) > have:
+        if need > have:
             raise ResourceError(
-                f"{what} {n_rows:,} rows, about {say_bytes(need)} as one frame, and "
-                f"{say_bytes(have)} of memory are free. Write them to a file with out=, or take "
-                "them in batches with recommend_stream."
+                f"The lists of {n_users:,} users are {n_rows:,} rows, about {say_bytes(need)} as "
+                f"one frame, and {say_bytes(have)} of memory are free. Write them to a file with "
+                "out=, or take them in batches with recommend_stream."
             )
 
     def _frames(self, step: Callable[[int], None]) -> Generator[pl.DataFrame, None, None]:
-        n_threads = self._n_threads()
-        if n_threads == 1:
-            for batch in self.people.batches(self.size):
-                yield self._list(batch)
-                step(len(batch.users))
-            return
+        batches, n_threads = self.people.batches(self.size), self._n_threads()
         with ThreadPoolExecutor(n_threads) as pool:
-            # As few as keep all threads busy, so that memory does not grow with the users.
-            begun: deque[tuple[Batch, Future[pl.DataFrame]]] = deque()
-            for batch in self.people.batches(self.size):
-                begun.append((batch, pool.submit(self._list, batch)))
-                if len(begun) > n_threads:
-                    yield from _finish_batch(begun, step)
-            while begun:
-                yield from _finish_batch(begun, step)
+            # A batch for each thread, so that memory does not grow with the users.
+            while some := list(islice(batches, n_threads)):
+                for batch, listed in zip(some, pool.map(self._list, some), strict=True):
+                    yield listed
+                    step(len(batch.users))
 
     def _list(self, batch: Batch) -> pl.DataFrame:
         user, columns = self.model.list_block(batch.rows, batch.about, self.options, self.placed)
@@ -839,20 +721,6 @@ class AllLists:
         ignored = self.placed.ignored + self.people.ignored
         if ignored:
             log.warning("%s ignored in lists of all users", counted(ignored, "unknown name"))
-
-
-def _finish_batch(
-    begun: deque[tuple[Batch, Future[pl.DataFrame]]], step: Callable[[int], None]
-) -> Iterator[pl.DataFrame]:
-    """Yield the lists of the batch that was begun first."""
-    batch, listed = begun.popleft()
-    try:
-        yield listed.result()
-    except BaseException:
-        for _, other in begun:
-            other.cancel()
-        raise
-    step(len(batch.users))
 
 
 def _on_device(model: Any, device: str) -> Any:

@@ -29,15 +29,13 @@ from teaser.model.all_lists import (
     ListOptions,
     Source,
     list_columns,
-    rank_block,
 )
 from teaser.model.filters import (
     Filters,
     ResolvedFilters,
-    Selection,
     known_history,
+    resolve_filters,
 )
-from teaser.model.reason_table import ReasonTable
 from teaser.model.scores import Scored, top_k
 from teaser.model.tables import History, ItemTable, Packed
 from teaser.notebook import draw_model
@@ -227,8 +225,8 @@ class Model(Parametrised, ABC):
             Whose users are listed, also one in partitions; its items are found in the model by
             their ids. Or a table of histories with the columns `user_id`, `item_id` and, if items
             have one, `strength`: a polars frame, a parquet file or a folder of them, with one row
-            an item, sorted by user, or one row a user with lists. Or pairs of a user id and a
-            history, of an iterator too.
+            an item, or one row a user with lists. Or pairs of a user id and a history, of an
+            iterator too.
         out
             A parquet file to write to, batch by batch.
         options
@@ -239,7 +237,7 @@ class Model(Parametrised, ABC):
         lists
             A frame, or with `out` a lazy frame of the file that was written.
         """
-        lists = AllLists.asked(self, dataset, options)
+        lists = AllLists(self, dataset, options)
         return lists.frame() if out is None else lists.write(out)
 
     def recommend_stream(
@@ -252,12 +250,7 @@ class Model(Parametrised, ABC):
         dataset, options
             As in `recommend_all`, without `out`.
         """
-        return AllLists.asked(self, dataset, options).stream()
-
-    @property
-    def list_width(self) -> int:
-        """How many numbers `list_block` holds for each user, about."""
-        return len(self.item_table_)
+        return AllLists(self, dataset, options).stream()
 
     def list_block(
         self,
@@ -273,17 +266,16 @@ class Model(Parametrised, ABC):
         rows, about
             Histories (users x items), and what is known of the users, or None.
         """
+
+        def entries(_: int, places: Array, scored: Scored) -> Recommendations:
+            return Recommendations(self._plain(i, scored, placed) for i in places.tolist())
+
         scores = placed.boosted(self.score_batch(rows))
-        best = rank_block(self.item_table_, rows, scores, options, placed)
-        user, columns = list_columns(self.item_table_, best)
-        if options.reasons:
-            table = ReasonTable(self.item_table_, None, None, placed.boosts)
-            columns |= table.columns(None, best.places, columns["score"].to_numpy())
-        return user, columns
+        return list_columns(self.item_table_, rows, scores, options, placed, entries)
 
     def place_filters(self, filters: Filters) -> ResolvedFilters:
         """Return which items filters allow and what they add, by the positions of items."""
-        return Selection.read(filters, self.recommend).place(self.item_table_)
+        return resolve_filters(filters, self.recommend, self.item_table_)
 
     def rank_items(
         self,

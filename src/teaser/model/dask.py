@@ -12,7 +12,7 @@ import importlib
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 
 from teaser._version import __version__
 from teaser.data.partitions import Interactions, Part, PartSize, Reader
+from teaser.data.reading import first_line
 from teaser.errors import MissingPackageError, ParameterError, ResourceError, TeaserError
 from teaser.model._arrays import Matrix
 from teaser.model.gram import DenseGram, SparseGram, as_array, sorted_rows, weigh_users
-from teaser.model.partitioned import column_blocks, mean_length
+from teaser.model.partitioned import PartitionedGram, column_blocks, mean_length
 
 Array = NDArray[Any]
 T = TypeVar("T")
@@ -87,7 +88,7 @@ class Cluster:
         except (OSError, ValueError, TypeError) as error:
             raise ResourceError(
                 f"The scheduler at {address} did not answer within {timeout:g} s: "
-                f"{_first_line(error)}. Is it running, and is that its address?"
+                f"{first_line(error)}. Is it running, and is that its address?"
             ) from error
         return cls._owning(client, [client], timeout, patience)
 
@@ -109,7 +110,7 @@ class Cluster:
             )
         except RuntimeError as error:
             raise ResourceError(
-                f"A local cluster of {n_workers} could not be started: {_first_line(error)}. What "
+                f"A local cluster of {n_workers} could not be started: {first_line(error)}. What "
                 "the processes said of it is above."
             ) from error
         client = distributed.Client(machines, set_as_default=False)
@@ -226,7 +227,7 @@ class Cluster:
                 "partitions, or give workers more memory."
             ) from error
         except MemoryError as error:
-            raise ResourceError(f"A worker is out of memory: {_first_line(error)}") from error
+            raise ResourceError(f"A worker is out of memory: {first_line(error)}") from error
         except (
             distributed.client.CancelledError,
             asyncio.CancelledError,
@@ -251,26 +252,26 @@ class Cluster:
 
     def _check(self, timeout: float) -> None:
         """Raise unless there are workers and they run what this process runs."""
-        address = self.address
         self._wait_for_a_worker(timeout)
         with self.answering():
             found = self.client.get_versions()
-            self._compare(found["client"], {f"The scheduler at {address}": found["scheduler"]})
-            workers = {f"Worker {place}": says for place, says in found["workers"].items()}
-            self._compare(found["client"], workers)
             own = self.client.run(_ask_version(), on_error="return")
+        theirs = {f"The scheduler at {self.address}": found["scheduler"]}
+        theirs |= {f"Worker {place}": says for place, says in found["workers"].items()}
+        runs = [
+            (place, name, _version(says, name), _version(found["client"], name))
+            for place, says in theirs.items()
+            for name in ("python", "distributed")
+        ]
         for place, version in own.items():
-            if version != __version__:
-                said = version if isinstance(version, str) else f"(none: {version!r})"
-                raise _other(f"Worker {place}", "teaser", said, __version__)
-
-    @staticmethod
-    def _compare(mine: Any, theirs: Mapping[str, Any]) -> None:
-        for place, says in theirs.items():
-            for name in ("python", "distributed"):
-                here, there = (_version(found, name) for found in (mine, says))
-                if here != there:
-                    raise _other(place, name, there, here)
+            said = version if isinstance(version, str) else f"(none: {version!r})"
+            runs.append((f"Worker {place}", "teaser", said, __version__))
+        for place, name, there, here in runs:
+            if there != here:
+                raise ResourceError(
+                    f"{place} runs {name} {there}, this process {here}. Install the same version "
+                    "everywhere."
+                )
 
 
 def _ask_version() -> Callable[[], str]:
@@ -280,12 +281,6 @@ def _ask_version() -> Callable[[], str]:
         return str(importlib.import_module("teaser").__version__)
 
     return ask
-
-
-def _other(place: str, name: str, there: str | None, here: str | None) -> ResourceError:
-    return ResourceError(
-        f"{place} runs {name} {there}, this process {here}. Install the same version everywhere."
-    )
 
 
 def _seconds(timeout: float | None) -> float:
@@ -323,10 +318,6 @@ def _distributed() -> Any:
         raise MissingPackageError("A cluster", "Dask", extra="dask") from error
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-
-
 @dataclass(frozen=True)
 class _Loader:
     """What a worker needs to decode one part, but for the item ids."""
@@ -338,12 +329,12 @@ class _Loader:
     mean_length: float
 
     def __call__(self, ids: pl.Series, name: str, source: Any) -> SparseGram:
-        X = self.reader.matrix(ids, self.size, name, source)
+        X = self.reader.users_and_matrix(ids, self.size, name, source)[1]
         weighted = weigh_users(X, self.user_power, self.dtype, mean_length=self.mean_length)
         return SparseGram(weighted, self.dtype)
 
 
-class DaskGram:
+class DaskGram(PartitionedGram):
     """G as a sum over partitions that live on workers.
 
     A worker that dies is survived: its partitions are read again by others. Interactions never
@@ -361,18 +352,12 @@ class DaskGram:
         Of the weights of users: see `weigh_users`.
     """
 
-    reads_for_each_product = True
-
     def __init__(
         self, X: Interactions, cluster: Cluster, dtype: np.dtype[Any], *, user_power: float = 0.0
     ) -> None:
-        self.X = X
+        super().__init__(X, dtype, user_power)
         self.cluster = cluster
-        self.dtype = np.dtype(dtype)
-        self.n_items = int(X.shape[1])
-        self.user_power = user_power
         self._grams: list[Any] = []
-        self._diagonal: Array | None = None
         self.row_cells = _SENT_CELLS
 
     def apply(self, matrix: Matrix) -> Array:
@@ -389,13 +374,8 @@ class DaskGram:
         """Return rows `first` to `last` of G, sparse, the sum over partitions."""
         return sorted_rows(self._total(_row_block, (first, last)), self.dtype)
 
-    def diagonal(self) -> Array:
-        """Return diag(G); of ones alone it was counted when the data set was made."""
-        if not self.user_power and self.X.is_binary:
-            return self.X.item_counts.astype(self.dtype)
-        if self._diagonal is None:
-            self._diagonal = self._total(_diagonal, None).astype(self.dtype)
-        return self._diagonal.copy()
+    def _sum_diagonals(self) -> Array:
+        return np.asarray(self._total(_diagonal, None))
 
     def with_user_power(self, power: float) -> "DaskGram":
         """Return the Gram of the same interactions with other weights of users."""

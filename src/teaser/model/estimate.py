@@ -35,7 +35,9 @@ _ADMM_ARRAYS = 10
 OPERATOR_COLUMNS = 512
 _OPERATOR_ARRAYS = 4
 # Different eigenvalues of D'D that the preconditioner tells apart, at most.
-_SMALL_MATRICES = 150
+_SMALL_MATRICES = 50
+# The same with content, and how many of its terms they take.
+_CONTENT_MATRICES, _MOST_TERMS = 4, 4000
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,9 @@ def memory_of_fit(X: Any, gram: str, size: FitSize) -> dict[str, int]:
         rank = leading_rank(X.nnz / max(1, n_items), n_tags)
         # The leading eigenvectors, twice more while it is built, and its small matrices.
         small = min(n_tags, _SMALL_MATRICES) * rank**2
-        memory["preconditioner"] = itemsize * (3 * rank * n_items + small)
+        # Of content a few matrices of its terms, of which texts have more than there are tags.
+        terms = _CONTENT_MATRICES * min(n_tags, _MOST_TERMS) ** 2 if size.has_content else 0
+        memory["preconditioner"] = itemsize * (3 * rank * n_items + small + terms)
     if gram == "dense":
         # ADMM: G, its eigenvectors, and 2 n^2 of work space for LAPACK's syevd.
         memory["items x items"] = (4 if size.solver == "admm" else 1) * n_items**2 * itemsize

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from teaser.data.condition import Condition, Conditions, equal
 from teaser.data.matrix import ItemId
-from teaser.data.tags import Tag, find_bare
+from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError, UnknownNameError, closest, closest_names
 from teaser.explain import BoostName
 from teaser.model.tables import ItemTable, TagTable
@@ -199,8 +199,9 @@ def _pass_values(
         own = np.zeros(len(table), dtype=bool)
         if name in columns:
             own |= _equal_cells(table.metadata[name], value)
-        if tags is not None and Tag(name, str(value)) in tags.index:
-            own |= _tag_weights(Tag(name, str(value)), tags) != 0
+        tag = _find_tag(f"{name}={value}", tags)
+        if tag is not None and tags is not None:
+            own |= _tag_weights(tag, tags) != 0
         if not own.any():
             if unmatched is None:
                 raise _no_item_has(name, value, table, tags)
@@ -240,14 +241,13 @@ def _equal_cells(cells: pl.Series, value: Any) -> Array:
 
 
 def _find_tag(name: Any, tags: TagTable | None) -> Tag | None:
-    """Return the tag that a name means, or None."""
-    if tags is None:
+    """Return the tag that a name means, in any case where it is a text; or None."""
+    if tags is None or not isinstance(name, Tag | str):
         return None
-    if isinstance(name, Tag) or (isinstance(name, str) and "=" in name):
-        wanted = name if isinstance(name, Tag) else Tag.parse(name)
-        place = tags.index.get(wanted)
-        return None if place is None else tags.tags[place]
-    return find_bare(name, tags.tags) if isinstance(name, str) else None
+    try:
+        return tags.tags[resolve_tag(name, tags.index)]
+    except UnknownNameError:
+        return None
 
 
 def _tag_weights(tag: Tag, tags: TagTable) -> Array:
@@ -360,7 +360,7 @@ class Boosts:
 
 @dataclass(frozen=True, eq=False)
 class ResolvedFilters:
-    """A selection, placed on the items of a model.
+    """Filters, placed on the items of a model.
 
     Attributes
     ----------
@@ -391,94 +391,81 @@ class ResolvedFilters:
 NO_FILTERS = ResolvedFilters()
 
 
-class Selection:
-    """The filters of one request; see `Filters`."""
+def resolve_filters(
+    filters: Filters, method: Callable[..., Any], table: ItemTable, tags: TagTable | None = None
+) -> ResolvedFilters:
+    """Return filters that were given by name to a method, by the positions of items.
 
-    def __init__(self, **filters: Unpack[Filters]) -> None:
-        self._asked = filters
+    Parameters
+    ----------
+    method
+        What takes the filters, with further options of its own, for the message of an error.
+    tags
+        The tags of the items; None for a model without tags.
+    """
+    if not filters.keys() <= Filters.__annotations__.keys():
+        own = inspect.signature(method).parameters.values()
+        options = [p.name for p in own if p.kind is inspect.Parameter.KEYWORD_ONLY]
+        check_names(filters, [*options, *Filters.__annotations__])
+    unknown = filters.get("unknown", "raise")
+    if unknown not in ("raise", "ignore"):
+        raise ParameterError(f"unknown must be 'raise' or 'ignore', found {unknown!r}.")
+    items, exclude = filters.get("items"), filters.get("exclude")
+    where, allowed = filters.get("where"), filters.get("allowed")
+    # The names that were not found, where they are ignored.
+    missing: list[object] | None = [] if unknown == "ignore" else None
+    mask = np.ones(len(table), dtype=bool)
+    mask[table.barred(allowed)] = False
+    if items is not None:
+        mask &= _are_named("items", items, table, missing)
+    if exclude is not None:
+        mask &= ~_are_named("exclude", exclude, table, missing)
+    if where is not None:
+        mask &= pass_where(where, table, tags, missing)
+    boosts = _place_boosts(filters.get("boost"), table, tags, missing)
+    limited = any(each is not None for each in (items, exclude, where, allowed))
+    n_ignored = len(missing or ())
+    return ResolvedFilters(mask if limited else None, boosts, n_ignored, missing is not None)
 
-    @classmethod
-    def read(cls, filters: Filters, method: Callable[..., Any]) -> Self:
-        """Return filters that were given by name to a method that takes them.
 
-        A name that is none of them, nor an option of the method itself, is refused with the
-        closest.
-        """
-        if not filters.keys() <= Filters.__annotations__.keys():
-            own = inspect.signature(method).parameters.values()
-            options = [p.name for p in own if p.kind is inspect.Parameter.KEYWORD_ONLY]
-            check_names(filters, [*options, *Filters.__annotations__])
-        return cls(**filters)
+def _are_named(option: str, ids: Any, table: ItemTable, missing: list[object] | None) -> Array:
+    """Return which items are named (items)."""
+    if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
+        raise ParameterError(f"{option} is a list of item ids, found {ids!r}.")
+    mask = np.zeros(len(table), dtype=bool)
+    for item_id in ids:
+        if missing is not None and table.ids.find(item_id) is None:
+            missing.append(item_id)
+        else:
+            mask[table.ids.index_of(item_id)] = True
+    return mask
 
-    def place(self, table: ItemTable, tags: TagTable | None = None) -> ResolvedFilters:
-        """Return what was asked, by the positions of items.
 
-        Parameters
-        ----------
-        table, tags
-            The items of the model, and their tags where it has tags.
-        """
-        unknown = self._asked.get("unknown", "raise")
-        if unknown not in ("raise", "ignore"):
-            raise ParameterError(f"unknown must be 'raise' or 'ignore', found {unknown!r}.")
-        items, exclude = self._asked.get("items"), self._asked.get("exclude")
-        where, allowed = self._asked.get("where"), self._asked.get("allowed")
-        missing: list[object] = []
-        mask = np.ones(len(table), dtype=bool)
-        mask[table.barred(allowed)] = False
-        if items is not None:
-            mask &= self._are_named("items", items, table, missing)
-        if exclude is not None:
-            mask &= ~self._are_named("exclude", exclude, table, missing)
-        if where is not None:
-            mask &= pass_where(where, table, tags, missing if self._ignores else None)
-        boosts = self._place_boosts(table, tags, missing)
-        limited = any(each is not None for each in (items, exclude, where, allowed))
-        return ResolvedFilters(mask if limited else None, boosts, len(missing), self._ignores)
-
-    @property
-    def _ignores(self) -> bool:
-        return self._asked.get("unknown") == "ignore"
-
-    def _are_named(self, option: str, ids: Any, table: ItemTable, missing: list[object]) -> Array:
-        """Return which items are named (items)."""
-        if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
-            raise ParameterError(f"{option} is a list of item ids, found {ids!r}.")
-        mask = np.zeros(len(table), dtype=bool)
-        for item_id in ids:
-            place = table.ids.find(item_id) if self._ignores else table.ids.index_of(item_id)
-            if place is None:
-                missing.append(item_id)
-            else:
-                mask[place] = True
-        return mask
-
-    def _place_boosts(
-        self, table: ItemTable, tags: TagTable | None, missing: list[object]
-    ) -> Boosts | None:
-        boost = self._asked.get("boost")
-        if boost is None:
-            return None
-        if not isinstance(boost, Mapping):
-            raise ParameterError(
-                f"boost maps ids or tags to numbers, such as {{'promoted': 0.2}}; found {boost!r}."
-            )
-        names: list[BoostName] = []
-        columns: list[Array] = []
-        for name, number in boost.items():
-            amount = check_boost(name, number)
-            try:
-                named, weights = find_items(name, table, tags)
-            except UnknownNameError:
-                if not self._ignores:
-                    raise
-                missing.append(name)
-                continue
-            names.append(named)
-            columns.append(amount * weights)
-        if not names:
-            return None
-        return Boosts(tuple(names), sp.csr_array(np.column_stack(columns)))
+def _place_boosts(
+    boost: Any, table: ItemTable, tags: TagTable | None, missing: list[object] | None
+) -> Boosts | None:
+    """Return what boosts add to each item, None without any."""
+    if boost is None:
+        return None
+    if not isinstance(boost, Mapping):
+        raise ParameterError(
+            f"boost maps ids or tags to numbers, such as {{'promoted': 0.2}}; found {boost!r}."
+        )
+    parts: list[tuple[BoostName, Array]] = []
+    for name, number in boost.items():
+        amount = check_boost(name, number)
+        try:
+            named, weights = find_items(name, table, tags)
+        except UnknownNameError:
+            if missing is None:
+                raise
+            missing.append(name)
+            continue
+        parts.append((named, amount * weights))
+    if not parts:
+        return None
+    names, columns = zip(*parts, strict=True)
+    return Boosts(names, sp.csr_array(np.column_stack(columns)))
 
 
 def check_names(given: Iterable[str], known: Iterable[str]) -> None:

@@ -19,7 +19,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.errors import ParameterError
 from teaser.model._arrays import (
     Matrix,
     aligned_zeros,
@@ -90,31 +89,6 @@ class DenseGram:
         gram = cls(np.zeros((X.shape[1], X.shape[1]), dtype=dtype))
         add_counts(gram.G, X)
         return gram
-
-    def update(self, before: sp.csr_array, after: sp.csr_array) -> None:
-        """Bring G up to date by counting only the users whose rows differ.
-
-        Parameters
-        ----------
-        before, after
-            Interactions (users x items) that G was counted from, and those that it is to be
-            of. Users and items keep their places; new ones follow after the old.
-        """
-        before, after = sp.csr_array(before), sp.csr_array(after)
-        if before.shape[1] != self.n_items or any(np.less(after.shape, before.shape)):
-            raise ParameterError(
-                f"G is of {self.n_items:,} items, the interactions before are {before.shape} and "
-                f"after {after.shape}. Keep users and items in their places, new ones at the end."
-            )
-        new = after.shape[1] - self.n_items
-        if new:
-            self.G, self.n_items = np.pad(self.G, (0, new)), int(after.shape[1])
-        before = sp.csr_array((before.data, before.indices, before.indptr), shape=before.shape)
-        before.resize(after.shape)
-        changed = np.flatnonzero(np.diff((after != before).indptr))
-        # X'X is a sum over users of x_u'x_u: only the terms of changed users differ.
-        add_counts(self.G, before[changed], sign=-1.0)
-        add_counts(self.G, after[changed])
 
     def apply(self, matrix: Matrix) -> Array:
         """Return G times a matrix."""
@@ -329,7 +303,7 @@ def count_product(X: Matrix, dtype: np.dtype[Any]) -> Array:
     width = product_width(X.shape[0], X.dtype)
     for first in range(0, n, width):
         some = slice(first, first + width)
-        out[:, some] = Xt @ np.ascontiguousarray(columns[:, some].toarray())
+        out[:, some] = Xt @ columns[:, some].toarray(order="C")
     return out
 
 
@@ -439,7 +413,14 @@ def row_weights(gram: Gram, power: float, *, n_items: int | None = None) -> Arra
 
 def own_diagonal(gram: Gram) -> Array:
     """Return diag(G) of the interactions alone, without what content adds."""
-    return gram.gram.diagonal() if isinstance(gram, ContentGram) else gram.diagonal()
+    return parts_of(gram)[0].diagonal()
+
+
+def parts_of(gram: Gram) -> tuple[Gram, Matrix | None]:
+    """Return the Gram of the interactions, and the terms of content (rows of G x terms), if any."""
+    if isinstance(gram, ContentGram):
+        return gram.gram, gram.content.X.T.tocsr()
+    return gram, None
 
 
 def item_ridge(g: Array, l1: float, power: float) -> Array:

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.explain import PARTS
+from teaser.model._arrays import as_dense
 from teaser.model.extensions.remainder import RemainderMatrix
-from teaser.model.reason_table import ReasonTable
-from teaser.model.scores import UserStates, press_steps, top_k_rows
+from teaser.model.scores import UserState, UserStates, press_steps, tag_steps, top_k_rows
 from teaser.model.tables import ItemTable, TagTable
 from teaser.transparency import OTHER_PARTS, Impacts
 
@@ -172,28 +172,60 @@ def list_people(model: Scorer, states: UserStates, *, rng: np.random.Generator) 
 
     scores = score(states.values)
     steps, places = press_steps(scores, states.rows), rank(scores)
-    sizes, user, column = ReasonTable(items, table, R, None).sizes(states, places)
-    personal = column < table.n_personal
-    pressed = _draw(user[personal], column[personal], len(places), rng)
+    found = [
+        score_sizes(table, R, state, own[own >= 0])
+        for state, own in zip(states, places, strict=True)
+    ]
+    sizes = np.concatenate([own for own, _ in found])
+    pressed = _draw([columns[columns < table.n_personal] for _, columns in found], rng)
     who = np.flatnonzero(pressed >= 0)
     values = states.values.copy()
-    values[who, pressed[who]] += steps[who] / table.usual_weights[pressed[who]]
+    rows, carriers, usual = states.rows, table.carriers.items, table.usual_weights
+    for one in who.tolist():
+        seen, tag = rows.indices[rows.indptr[one] : rows.indptr[one + 1]], int(pressed[one])
+        own = tag_steps(scores[one], seen, float(steps[one]), carriers, usual, [tag])
+        steps[one] = own[0]
+        values[one, tag] += own[0]
     after = rank(score(values))
     stays = ((places[:, :, None] == after[:, None, :]) & (places >= 0)[:, :, None]).any(axis=2)
     return Lists(places, sizes, pressed, steps, (places >= 0).sum(axis=1) - stays.sum(axis=1))
 
 
-def _draw(user: Array, column: Array, n_users: int, rng: np.random.Generator) -> Array:
-    """Return one column of each user at random, -1 for users without any.
+def score_sizes(
+    table: TagTable, R: RemainderMatrix, state: UserState, places: Array
+) -> tuple[Array, Array]:
+    """Return what makes up the scores of some items for a user, boosts left out.
 
-    Parameters
-    ----------
-    user, column
-        The columns of the tags of all items in the lists, by user, in the order of users.
+    Returns
+    -------
+    sizes
+        The absolute contributions of each feature and of viewed items to each item (items x
+        features + 1), features as in `TagTable.features`, general appeal among them.
+    columns
+        The column of each tag that the items carry, item after item.
     """
-    counts = np.bincount(user, minlength=n_users)
-    first = np.cumsum(counts) - counts
-    place = first + np.floor(rng.random(n_users) * counts).astype(np.int64)
-    out = np.full(n_users, -1, dtype=np.int64)
-    out[counts > 0] = column[place[counts > 0]]
-    return out
+    names, numbers = table.features
+    own = table.decoder[places]
+    item: Array = np.repeat(np.arange(len(places)), np.diff(own.indptr))
+    part = state.tags_weight * state.values[own.indices] * own.data  # a_j D_ij
+    sizes = np.zeros((len(places), len(names) + 1))
+    np.add.at(sizes, (item, numbers[own.indices]), np.abs(part))
+    if table.general is not None:
+        at = own.indices == table.general
+        general = np.bincount(item[at], part[at], minlength=len(places)) + state.offset
+        sizes[:, numbers[table.general]] = np.abs(general)
+    if R is not None:
+        known, there = state.seen < R.shape[0], places < R.shape[1]
+        weights = np.abs(as_dense(R[state.seen[known]][:, places[there]]))
+        sizes[there, -1] = state.viewed_weight * (np.abs(state.strengths[known]) @ weights)
+    return sizes, own.indices
+
+
+def _draw(columns: Sequence[Array], rng: np.random.Generator) -> Array:
+    """Return one column of each user at random, -1 for users without any."""
+    draws = rng.random(len(columns))
+    found = [
+        own[int(draw * len(own))] if len(own) else -1
+        for own, draw in zip(columns, draws, strict=True)
+    ]
+    return np.array(found, dtype=np.int64)

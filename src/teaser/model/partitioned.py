@@ -8,8 +8,9 @@ import re
 import shutil
 import tempfile
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,42 @@ _SHARE_OF_MEMORY = 0.6
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
-class StreamedGram:
+class PartitionedGram(ABC):
+    """G as a sum over partitions.
+
+    Parameters
+    ----------
+    X
+        Interactions in partitions.
+    dtype
+        Of the products.
+    user_power
+        Of the weights of users: see `weigh_users`.
+    """
+
+    reads_for_each_product = True
+
+    def __init__(self, X: Interactions, dtype: np.dtype[Any], user_power: float) -> None:
+        self.X = X
+        self.dtype = np.dtype(dtype)
+        self.n_items = int(X.shape[1])
+        self.user_power = user_power
+        self._diagonal: NDArray[Any] | None = None
+
+    def diagonal(self) -> NDArray[Any]:
+        """Return diag(G); of ones alone it was counted when the data set was made."""
+        if not self.user_power and self.X.is_binary:
+            return self.X.item_counts.astype(self.dtype)
+        if self._diagonal is None:
+            self._diagonal = self._sum_diagonals().astype(self.dtype)
+        return self._diagonal.copy()
+
+    @abstractmethod
+    def _sum_diagonals(self) -> NDArray[Any]:
+        """Return diag(G) summed over the partitions, in double precision."""
+
+
+class StreamedGram(PartitionedGram):
     """G as a sum over partitions, of which few are in memory at once.
 
     Parameters
@@ -58,8 +94,6 @@ class StreamedGram:
         Of the weights of users: see `weigh_users`.
     """
 
-    reads_for_each_product = True
-
     def __init__(
         self,
         X: Interactions,
@@ -69,13 +103,9 @@ class StreamedGram:
         scratch: str | Path | None = None,
         user_power: float = 0.0,
     ) -> None:
-        self.X = X
-        self.dtype = np.dtype(dtype)
-        self.n_items = int(X.shape[1])
+        super().__init__(X, dtype, user_power)
         limit = _SHARE_OF_MEMORY * memory_of_machine()
         self.limit = int(limit) if memory_limit is None else as_bytes(memory_limit)
-        self.user_power = user_power
-        self._diagonal: NDArray[Any] | None = None
         self._in_memory: dict[int, SparseGram] = {}
         self._stays = _which_stay(X, self.limit, self.dtype)
         self._scratch = _scratch_folder(self, scratch) if not all(self._stays) else None
@@ -103,14 +133,9 @@ class StreamedGram:
             out += gram.row_block(first, last)
         return out
 
-    def diagonal(self) -> NDArray[Any]:
-        """Return diag(G); of ones alone it was counted when the data set was made."""
-        if not self.user_power and self.X.is_binary:
-            return self.X.item_counts.astype(self.dtype)
-        if self._diagonal is None:
-            parts = (gram.diagonal().astype(np.float64) for gram in self._grams())
-            self._diagonal = sum(parts, np.zeros(self.n_items)).astype(self.dtype)
-        return self._diagonal.copy()
+    def _sum_diagonals(self) -> NDArray[Any]:
+        parts = (gram.diagonal().astype(np.float64) for gram in self._grams())
+        return sum(parts, np.zeros(self.n_items))
 
     def with_user_power(self, power: float) -> "StreamedGram":
         """Return the Gram of the same interactions with other weights of users."""
@@ -165,20 +190,6 @@ def count_gram(X: Interactions, dtype: np.dtype[Any], *, user_power: float = 0.0
     return DenseGram(G)
 
 
-@dataclass(frozen=True)
-class _Sizes:
-    """The attributes of a matrix that an estimate reads, for partitions."""
-
-    shape: tuple[int, int]
-    nnz: int
-    indptr: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, X: Interactions) -> "_Sizes":
-        # A stand-in row with the same co-occurrence count.
-        return cls(X.shape, X.nnz, np.array([0.0, np.sqrt(X.squares)]))
-
-
 def hold_partitions(
     X: Interactions,
     gram: str,
@@ -230,7 +241,7 @@ def check_held(
         Whether this machine reads the partitions.
     """
     read = read_bytes(X) if reading else 0
-    check_memory(_Sizes.of(X), gram, size, interactions=read, limit=memory_limit)
+    check_memory(X, gram, size, interactions=read, limit=memory_limit)
 
 
 def choose_held(
@@ -243,13 +254,13 @@ def choose_held(
         return gram
     if memory_limit is not None and _solver_bytes(X, "dense", size) > memory_limit:
         return "sparse"
-    return choose_gram(_Sizes.of(X), size.n_tags, size.dtype)
+    return choose_gram(X, size.n_tags, size.dtype)
 
 
 def estimate_partitions(X: Interactions, gram: Any, size: FitSize, *, tol: float | str) -> Estimate:
     """Return what a fit on this machine will take, or on a client if `gram` is of a cluster."""
     name = gram if isinstance(gram, str) else "dense" if isinstance(gram, DenseGram) else "sparse"
-    found = estimate(_Sizes.of(X), choose_held(X, name, size), size, tol=tol)
+    found = estimate(X, choose_held(X, name, size), size, tol=tol)
     limit = gram.limit if isinstance(gram, StreamedGram) else _SHARE_OF_MEMORY * memory_of_machine()
     everything = sum(part_bytes(X, k, size.dtype) for k in range(len(X.parts))) + read_bytes(X)
     held = min(int(limit), everything)
@@ -311,5 +322,5 @@ def _which_stay(X: Interactions, limit: int, dtype: np.dtype[Any]) -> list[bool]
 
 def _solver_bytes(X: Interactions, gram: str, size: FitSize) -> int:
     """Return what a fit by conjugate gradients takes beside the interactions."""
-    memory = memory_of_fit(_Sizes.of(X), gram, replace(size, solver="cg"))
+    memory = memory_of_fit(X, gram, replace(size, solver="cg"))
     return sum(memory.values()) - memory["interactions"]

@@ -11,18 +11,26 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser.errors import ParameterError
-from teaser.explain import PARTS, BoostName, Contributions
+from teaser.explain import BoostName, Contributions
 from teaser.model._arrays import kernels_for
+from teaser.model._kernels import compiled
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.sparse import Encoder
 from teaser.model.tables import ItemTable, TagTable
-from teaser.profile import MAX_PRESSES, PAPER_STEP, Steering
+from teaser.profile import MAX_PRESSES, OWN_POWER, PAPER_STEP, Steering, press_moves
 
 Array = NDArray[Any]
-# From so many users on, histories are summed by one product, for so many tags at a time.
-_MANY_USERS, _TAGS = 32, 256
+# From so many users on, histories are summed by compiled loops.
+_MANY_USERS = 32
 # The rank that an ordinary item reaches by all presses on one of its tags.
 _RANK = 20
+# Three presses bring one more item with the tag into the first 20, or take one out, and five fill
+# this share of the places: 8 of 20.
+_ONE, _MANY, _FILLED = 3, MAX_PRESSES, 0.4
+# Items move clearly further than they need.
+_CLEARLY = 1.01
+# Steps are within these multiples of that of an ordinary item.
+_LEAST_STEP, _MOST_STEP = 0.01, 2.0
 # Scores that differ by less, relative to their size, are equal.
 _ROUNDING = 1e-9
 
@@ -120,32 +128,6 @@ class Scored:
         return float(match_of(self.scores[item_index], self.highest))
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreParts:
-    """The scores of some items for several users, split into parts that sum to them.
-
-    Attributes
-    ----------
-    parts
-        Parts x users x items, in the order of `PARTS`: general appeal, declared tags, discovered
-        tags, popularity, viewed items. Values that items do not state count as declared tags.
-    listed
-        Which of the items are there (users x items): false after the end of a short list.
-    """
-
-    parts: Array
-    listed: Array
-
-    def __getitem__(self, name: str) -> Array:
-        """Return one part by its name (users x items)."""
-        return np.asarray(self.parts[PARTS.index(name)])
-
-    @property
-    def scores(self) -> Array:
-        """The sums of the parts (users x items)."""
-        return np.asarray(self.parts.sum(axis=0))
-
-
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
     """Return p = sum_i x_i E_i over each history (users x tags), in double precision.
 
@@ -164,29 +146,28 @@ def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
         if fast is not None:
             fast.add_rows(X.indptr, X.indices, X.data, np.asarray(encoder), raw)
             return raw
-        for first in range(0, n_tags, _TAGS):
-            some = slice(first, first + _TAGS)
-            raw[:, some] = X @ np.ascontiguousarray(encoder[:, some], dtype=np.float64)
-        return raw
     # One user at a time: the same bits alone and in a batch.
     for user in range(rows.shape[0]):
         span = slice(rows.indptr[user], rows.indptr[user + 1])
-        is_known = rows.indices[span] < n_learned
-        some = encoder[rows.indices[span][is_known]]
-        x = rows.data[span][is_known].astype(np.float64)
-        if sp.issparse(encoder):
-            weights = some.data * np.repeat(x, np.diff(some.indptr))
-            raw[user] = np.bincount(some.indices, weights, minlength=n_tags)
-        elif (x == 1).all():
-            raw[user] = some.sum(axis=0, dtype=np.float64)
-        else:
-            raw[user] = (x[:, None] * some).sum(axis=0)
+        raw[user] = weighted_sum(encoder, rows.indices[span], rows.data[span])
     return raw
 
 
-def viewed_sum(
-    R: RemainderMatrix, places: Array, n_items: int, strengths: Array | None = None
-) -> Array:
+def weighted_sum(matrix: Encoder, places: Array, weights: Array) -> Array:
+    """Return the weighted sum of some rows of a matrix, dense or csr, in double precision.
+
+    Places beyond its rows, of items that were added after the fit, add nothing.
+    """
+    known = places < matrix.shape[0]
+    rows, x = matrix[places[known]], weights[known].astype(np.float64)
+    if sp.issparse(matrix):
+        parts = rows.data * np.repeat(x, np.diff(rows.indptr))
+        return np.bincount(rows.indices, parts, minlength=matrix.shape[1])
+    weighted = rows if (x == 1).all() else x[:, None] * rows
+    return np.asarray(weighted.sum(axis=0, dtype=np.float64))
+
+
+def viewed_sum(R: RemainderMatrix, places: Array, n_items: int, strengths: Array) -> Array:
     """Return sum_i x_i R_ij over a history for every item j (n_items), in double precision.
 
     Items beyond those of R, which were added after the fit, add nothing and get nothing.
@@ -194,20 +175,9 @@ def viewed_sum(
     Parameters
     ----------
     places, strengths
-        The positions of the history's items, and x, the strength of each; 1 by default.
+        The positions of the history's items, and x, the strength of each.
     """
-    width = R.shape[1]
-    is_known = places < R.shape[0]
-    rows, x = R[places[is_known]], np.ones(int(is_known.sum()))
-    if strengths is not None:
-        x = strengths[is_known].astype(np.float64)
-    if isinstance(R, np.ndarray):
-        weighted = rows if (x == 1).all() else x[:, None] * rows
-        added = weighted.sum(axis=0, dtype=np.float64)
-    else:
-        weights = rows.data * np.repeat(x, np.diff(rows.indptr))
-        added = np.bincount(rows.indices, weights=weights, minlength=width)
-    return added if width == n_items else np.pad(added, (0, n_items - width))
+    return np.pad(weighted_sum(R, places, strengths), (0, n_items - R.shape[1]))
 
 
 def viewed_parts(R: RemainderMatrix, places: Array, item: int) -> Array:
@@ -273,36 +243,8 @@ def item_contributions(
     )
 
 
-def split_scores(
-    table: TagTable, R: RemainderMatrix, states: UserStates, places: Array
-) -> ScoreParts:
-    """Return the parts of the scores of each user's items.
-
-    Parameters
-    ----------
-    places
-        Positions of items (users x items), -1 where there is none.
-    """
-    listed = places >= 0
-    where = np.where(listed, places, 0)
-    out = np.zeros((len(PARTS), *places.shape))
-    n_items = table.decoder.shape[0]
-    # One column for each part but that of viewed items: which tags belong to it (tags x parts).
-    belongs = table.kinds[:, None] == np.arange(len(PARTS) - 1)
-    for user, state in enumerate(states):
-        own = where[user]
-        tags = table.decoder[own] @ (state.tags_weight * state.values[:, None] * belongs)
-        out[:-1, user] = tags.T
-        out[PARTS.index("general"), user] += state.offset
-        if R is not None:
-            viewed = viewed_sum(R, state.seen, n_items, state.strengths)
-            out[-1, user] = state.viewed_weight * viewed[own]
-    out[:, ~listed] = 0.0
-    return ScoreParts(out, listed)
-
-
 def press_steps(scores: Array, rows: sp.csr_array) -> Array:
-    """Return the step of each user: (score at rank 20 - median score) / 5.
+    """Return the step of each user: (score at rank 20 - median score) / 5^0.45.
 
     Five presses then lift an ordinary item with the tag into the first 20. Items of the history
     have no rank. Of fewer than 160 items, the first eighth takes the place of the first 20. Where
@@ -326,8 +268,123 @@ def press_steps(scores: Array, rows: sp.csr_array) -> Array:
         left.partition((lower, middle, place))
         gap = left[place] - (left[lower] + left[middle]) / 2
         if gap > _ROUNDING * max(abs(left[place]), abs(left[middle])):
-            out[user] = gap / MAX_PRESSES
+            out[user] = gap / press_moves(MAX_PRESSES, OWN_POWER)
     return out
+
+
+def tag_steps(
+    scores: Array,
+    seen: Array,
+    step: float,
+    carriers: sp.csr_array,
+    weights: Array,
+    places: Sequence[int] | None = None,
+) -> Array:
+    """Return how far one press of a user moves the affinity with each tag.
+
+    Three presses bring at least one more item with the tag into the first 20, or take one out, and
+    five bring at least 8, as far as `step` allows. A tag that most of the first 20 carry needs
+    little, so that it does not drown everything else.
+
+    Parameters
+    ----------
+    scores
+        Of one user, without presses, filters and boosts (items).
+    seen
+        The positions of the history's items, which have no rank.
+    step
+        The result of `press_steps`: the largest move of an ordinary item's score.
+    carriers
+        Which items carry each tag (tags x items).
+    weights
+        The usual weight of each tag in its items (tags).
+    places
+        The tags that are asked for; None: all.
+    """
+    every = range(carriers.shape[0]) if places is None else places
+    tags = np.asarray(every, dtype=np.int64)
+    left = np.ones(len(scores), dtype=np.bool_)
+    left[seen] = False
+    n_left = int(left.sum())
+    rank = min(_RANK, max(1, n_left // 8))
+    order = np.argsort(-scores, kind="stable")
+    order = order[left[order]]
+    moves = np.zeros((3, len(tags)))
+    _find_moves(
+        np.asarray(scores, dtype=np.float64),
+        order,
+        left,
+        carriers.indptr,
+        carriers.indices,
+        tags,
+        rank,
+        _FILLED,
+        moves,
+    )
+    more, less, many = moves
+    one = np.maximum(more, less) / press_moves(_ONE, OWN_POWER)
+    needed = _CLEARLY * np.maximum(one, many / press_moves(_MANY, OWN_POWER))
+    found = np.clip(needed, _LEAST_STEP * step, _MOST_STEP * step)
+    # Popularity and general appeal, which no item carries as a tag.
+    found[np.diff(carriers.indptr)[tags] == 0] = step
+    return np.asarray(found / weights[tags])
+
+
+def _moves(
+    scores: Array,
+    order: Array,
+    left: Array,
+    indptr: Array,
+    indices: Array,
+    tags: Array,
+    rank: int,
+    filled: float,
+    out: Array,
+) -> None:
+    """Write how far the items with each tag must move in score (3 x tags).
+
+    The rows: up, so that one more is among the first; down, so that one less is; up, so that they
+    have a share `filled` of the places; 0 where there is nothing to move.
+    """
+    mark = np.zeros(len(scores), dtype=np.int64)
+    best = np.zeros(rank)  # the highest scores of carriers
+    rivals = np.zeros(rank)  # and of other items
+    for n in range(len(tags)):
+        n_best = 0
+        for place in range(indptr[tags[n]], indptr[tags[n] + 1]):
+            item = indices[place]
+            if not left[item]:
+                continue
+            mark[item] = n + 1
+            score = scores[item]
+            if n_best == rank and score <= best[rank - 1]:
+                continue
+            at = n_best if n_best < rank else rank - 1
+            while at > 0 and best[at - 1] < score:
+                best[at] = best[at - 1]
+                at -= 1
+            best[at] = score
+            n_best = min(rank, n_best + 1)
+        n_rivals = now = 0
+        for place in range(len(order)):
+            if n_rivals == rank:
+                break
+            if mark[order[place]] == n + 1:
+                now += place < rank
+            else:
+                rivals[n_rivals] = scores[order[place]]
+                n_rivals += 1
+        # m carriers are among the first if the m-th stands above the (rank + 1 - m)-th rival.
+        if now < n_best and rank - now <= n_rivals:
+            out[0, n] = max(0.0, rivals[rank - now - 1] - best[now])
+        if now > 0 and rank - now < n_rivals:
+            out[1, n] = max(0.0, best[now - 1] - rivals[rank - now])
+        m = min(n_best, int(np.ceil(filled * rank)))
+        if m > now and rank - m < n_rivals:
+            out[2, n] = max(0.0, rivals[rank - m] - best[m - 1])
+
+
+_find_moves = compiled(_moves)
 
 
 def check_steered(presses: Any, steering: Any, n_users: int) -> None:
@@ -340,10 +397,6 @@ def check_steered(presses: Any, steering: Any, n_users: int) -> None:
         raise ParameterError("The presses of several users are a list, one mapping for each.")
     if len(presses) != n_users:
         raise ParameterError(f"There are {n_users} histories and {len(presses)} sets of presses.")
-
-
-# Items of which the largest score stands for all, to find the best faster.
-_GROUP = 8
 
 
 def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
@@ -360,18 +413,14 @@ def top_k(scores: Array, k: int, *, exclude: Array, tie: Array) -> Array:
     """
     values = np.array(scores, dtype=np.float64)
     values[exclude] = -np.inf
-    k = min(k, len(values))
-    bound = float(_lower_bounds(values[None], k)[0, 0]) if k else -np.inf
-    # Where fewer than k items may be returned, the bound is -inf, which the others reach too.
-    candidates = np.flatnonzero(values >= bound if bound > -np.inf else values > bound)
-    order = np.lexsort((candidates, -tie[candidates], -values[candidates]))
-    return candidates[order[:k]]
+    found = top_k_rows(values[None], k, exclude=None, tie=tie)[0]
+    return np.asarray(found[found >= 0])
 
 
 def top_k_rows(
     scores: Array, k: int, *, exclude: sp.csr_array | None, tie: Array, allowed: Array | None = None
 ) -> Array:
-    """Return the k best items of every row, as `top_k` does for one; -1 fills up (users x k).
+    """Return the k best items of every row, best first; -1 fills up (users x k).
 
     Parameters
     ----------
@@ -395,8 +444,9 @@ def top_k_rows(
     width = min(k, n_items)
     if width == 0 or len(values) == 0:
         return out
-    # Linear in the number of items; only those that reach the bound are sorted.
-    user, item = np.nonzero((values >= _lower_bounds(values, width)) & (values > -np.inf))
+    # Linear in the number of items; only those that reach the k-th largest score are sorted.
+    least = np.partition(values, n_items - width, axis=1)[:, [n_items - width]]
+    user, item = np.nonzero((values >= least) & (values > -np.inf))
     # lexsort decides by its last key first: user, score, then tie, then position.
     order = np.lexsort((item, -tie[item], -values[user, item], user))
     user, item = user[order], item[order]
@@ -404,17 +454,3 @@ def top_k_rows(
     first = place < width
     out[user[first], place[first]] = item[first]
     return out
-
-
-def _lower_bounds(values: Array, k: int) -> Array:
-    """Return for each row a number that its k largest values reach, and few others (rows x 1).
-
-    Of the maxima of groups of items, the k-th largest is at most the k-th largest value.
-    """
-    n_items = values.shape[1]
-    n_groups = n_items // _GROUP
-    groups = values
-    if n_groups >= 4 * k:
-        groups = values[:, : n_groups * _GROUP].reshape(len(values), _GROUP, n_groups).max(axis=1)
-    last = groups.shape[1] - k
-    return np.asarray(np.partition(groups, last, axis=1)[:, last : last + 1])

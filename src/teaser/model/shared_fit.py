@@ -17,7 +17,7 @@ from teaser.model.extensions.discovered import Discovered, discover, expected_gr
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import DenseGram, Gram
-from teaser.model.solve import System
+from teaser.model.solve import System, is_coarse
 from teaser.model.teaser import Teaser
 
 
@@ -45,10 +45,10 @@ class SharedFits:
         self._discovered: dict[tuple[Any, ...], Discovered] = {}
         self._pairs: tuple[Any, ...] = ()
 
-    def fit(self, model: Model) -> Model:
-        """Fit a model, and return it."""
+    def fit(self, model: Model, start: Teaser | None = None) -> Model:
+        """Fit a model, and return it; a Teaser begins from `start`, or from the one before."""
         if isinstance(model, Teaser):
-            return self._fit_teaser(model)
+            return self._fit_teaser(model, start)
         if isinstance(model, EASE | NeighbourEASE):
             return self._fit_pairs(model)
         if model.gram == "auto":
@@ -81,7 +81,7 @@ class SharedFits:
         self._discovered.clear()
         self._pairs = ()
 
-    def _fit_teaser(self, model: Teaser) -> Teaser:
+    def _fit_teaser(self, model: Teaser, start: Teaser | None) -> Teaser:
         # What a prepared system depends on. The penalties are not among it, except for the ridge
         # of a remainder, which is part of the inverse. Powers of histories come after the fit.
         weights = model.weights
@@ -90,6 +90,7 @@ class SharedFits:
             None if weights is None else replace(weights, history_power=0.0),
             model.discovered,
             model.solver,
+            is_coarse(model.tol, model.solver),
             str(model.gram),
             str(model.rng),
             model.device,
@@ -110,7 +111,7 @@ class SharedFits:
         model.fit(
             self.training,
             system=self._systems[key],
-            start=self._last.get(alike),
+            start=self._last.get(alike) if start is None else start,
             discovered=self._groups(model),
         )
         self._last[alike] = model

@@ -23,7 +23,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.errors import ConvergenceWarning, ParameterError, SolverError
-from teaser.model._arrays import Matrix, blocks, dot, each_block, norm, rowdot, sparse_like, to_host
+from teaser.model._arrays import (
+    Matrix,
+    as_dense,
+    blocks,
+    dot,
+    each_block,
+    norm,
+    rowdot,
+    sparse_like,
+    to_host,
+)
 from teaser.model.build import DEVICES, DTYPES, GRAMS, build_gram
 from teaser.model.estimate import OPERATOR_COLUMNS, FitSize, explained_memory_error
 from teaser.model.gram import (
@@ -32,6 +42,8 @@ from teaser.model.gram import (
     count_product,
     leading_eigenpairs,
     leading_rank,
+    own_diagonal,
+    parts_of,
     row_weights,
 )
 from teaser.parameters import check_choice, check_count, check_number, check_power, check_rng
@@ -61,8 +73,13 @@ _FASTEST = 0.1
 # How much of what the leading eigenpairs take from the diagonal is put back. They leave others,
 # which are smaller but not on the diagonal; a half or a third took the fewest iterations.
 _PUT_BACK = 0.4
-# Eigenvalues of D'D are rounded up by at most this; columns of one value share a matrix.
-_STEP = 1.1
+# Values of t + rho are rounded by about this much, with content by more, where its matrices are
+# larger; columns of one value share a matrix.
+_STEP, _COARSE_STEP = 1.1, 2.0
+# Terms of content that the preconditioner takes at most.
+_MOST_TERMS = 4000
+# What they leave of the diagonal at least.
+_LEAST_LEFT = 0.05
 _CHUNK_BYTES = 2**24
 
 
@@ -130,8 +147,9 @@ class System:
     """What the equation needs and no penalty changes: shared by all cells of a grid.
 
     `D` is items x tags, `row_of` the row of each of its entries, `g` is diag(G), `V` and `eta` are
-    the eigenvectors and eigenvalues of D'D, `DV` is D V, `U` and `mu` are leading eigenvectors and
-    eigenvalues of G. Unknowns are F = E V, in which D'D is diagonal.
+    the eigenvectors and eigenvalues of D'D, `DV` is D V. G is that of the interactions, of which
+    `U` and `mu` are leading eigenvectors and eigenvalues, and that of the `terms` of content, if
+    any. Unknowns are F = E V, in which D'D is diagonal.
 
     `row_penalty` is r and `column_weight` c, one a row: l1 r_i is the penalty on row i of P(E D'),
     and D is the decoder with row j times c_j. Both are ones without weights.
@@ -146,6 +164,7 @@ class System:
     DV: Array
     U: Array
     mu: Array
+    terms: Matrix | None
     row_penalty: Array
     column_weight: Array
 
@@ -155,8 +174,9 @@ class System:
         gram: Gram,
         D: sp.csr_array,
         *,
+        solver: str = "cg",
         rank: int | None = None,
-        rng: np.random.Generator,
+        rng: int | np.random.Generator | None,
         row_penalty: Array | None = None,
         column_weight: Array | None = None,
         is_coarse: bool = False,
@@ -168,6 +188,8 @@ class System:
         ----------
         D
             The decoder in the dtype of `gram`, without the weights of columns.
+        solver
+            ADMM has no preconditioner: it decomposes the whole of G.
         rank
             How many leading eigenpairs the preconditioner uses; None chooses.
         row_penalty, column_weight
@@ -177,9 +199,11 @@ class System:
         like
             A system of the same decoder and another Gram, whose eigenvectors of D'D are taken.
         """
-        g = gram.diagonal()
-        rank = leading_rank(float(g.mean()), D.shape[1]) if rank is None else rank
-        U, mu = leading_eigenpairs(gram, rank, rng)
+        g, (inner, terms) = gram.diagonal(), parts_of(gram)
+        if rank is None:
+            chosen = float(inner.diagonal().mean())
+            rank = leading_rank(chosen, D.shape[1]) if solver == "cg" else 0
+        U, mu = leading_eigenpairs(inner, rank, np.random.default_rng(rng))
         r, c = np.ones_like(g), np.ones_like(g)
         if row_penalty is not None:
             r[:] = np.asarray(row_penalty, like=g)
@@ -189,14 +213,14 @@ class System:
             basis = _basis(D, g, c, is_coarse=is_coarse)
         else:
             basis = {name: getattr(like, name) for name in ("D", "row_of", "V", "eta", "DV")}
-        return cls(gram=gram, g=g, U=U, mu=mu, row_penalty=r, column_weight=c, **basis)
+        return cls(gram=gram, g=g, U=U, mu=mu, terms=terms, row_penalty=r, column_weight=c, **basis)
 
     def with_decoder(self, D: sp.csr_array) -> "System":
         """Return the system of the same Gram and another decoder.
 
         D may be of the items alone; rows of user features below are empty.
         """
-        names = ("gram", "g", "U", "mu", "row_penalty", "column_weight")
+        names = ("gram", "g", "U", "mu", "terms", "row_penalty", "column_weight")
         same = {name: getattr(self, name) for name in names}
         return System(**same, **_basis(D, self.g, self.column_weight, is_coarse=False))
 
@@ -248,7 +272,7 @@ def _basis(D: sp.csr_array, g: Array, c: Array, *, is_coarse: bool) -> dict[str,
     starts = np.pad(D.indptr, (0, missing), mode="edge")
     D = sparse_like(sp.csr_array((data, D.indices, starts), shape=(len(g), D.shape[1])), g)
     eta, V = _eigenvectors(D, is_coarse=is_coarse)
-    DV = np.ascontiguousarray(D @ V)
+    DV = (D @ V).astype(V.dtype, order="C", copy=False)
     return {"D": D, "row_of": np.asarray(owner, like=g), "V": V, "eta": eta, "DV": DV}
 
 
@@ -338,13 +362,15 @@ class EncoderEquation:
 class Preconditioner:
     """An approximate inverse of the operator: symmetric, positive, and cheap to apply.
 
-    G is replaced by diag(t) + U diag(mu) U', a few leading eigenpairs and a part of the diagonal.
-    In the basis of V each column b is then a diagonal plus a low rank,
+    G is replaced by diag(t) + Z Z': a part of the diagonal, a few leading eigenpairs in the dense
+    columns of Z, and the terms of content that weigh most in its sparse ones. In the basis of V
+    each column b is then a diagonal plus a low rank, with L in t,
 
-        eta_b (diag(t) + U diag(mu) U') + l2,    with L in t,
+        eta_b (diag(t + rho_b) + Z Z'),    rho_b = l2 / eta_b,
 
-    inverted by Woodbury's formula with a small matrix. It depends on eta_b alone, so eta is
-    `rounded` there, and columns `starts[k]` to `starts[k + 1]` share `core[k]`.
+    inverted by Woodbury's formula with a small matrix. It depends on rho_b alone, which is rounded
+    there, and columns `starts[k]` to `starts[k + 1]` share `core[k]`. Where eta_b is next to
+    nothing, `floor` takes its place; `rounded` is floor times the rounded rho.
 
     That an item may not explain itself changes G (x) D'D by -N G - G N + diag(g) N, where N holds
     D_i'D_i for each row i. On the diagonal part this is -t_i D_i'D_i. On the leading part it is
@@ -353,27 +379,42 @@ class Preconditioner:
     where positive (`sink`), beside it where negative (`lift`), which keeps the whole positive.
     """
 
-    U: Array
+    Z: tuple[Matrix, ...]
     DV: Array
     t: Array
     eta: Array
-    rounded: Array
+    floor: Array
     l2: Any
+    rounded: Array
     sink: Array
     lift: Array
     starts: NDArray[np.int64]
-    core: Array
+    core: list[Array]
 
     @classmethod
     def build(cls, system: System, *, l1: float, l2: float) -> "Preconditioner":
         """Prepare the formulas for two penalties."""
         U, mu, DV, eta, dtype = system.U, system.mu, system.DV, system.eta, system.gram.dtype
         penalty = dtype.type(l2)
-        rounded, starts = _rounded(eta, least=1e-3 * l2 / float(system.g.max() + 1.0))
-        # diag(G - U Diag(mu) U'); U and mu are approximate, so entries may be below zero.
-        left = np.maximum(system.g - (np.square(U.astype(np.float64)) * mu).sum(axis=1), 0.0)
-        left += _PUT_BACK * (system.g - left)
+        U = U * np.sqrt(mu).astype(dtype)
+        taken = np.square(U.astype(np.float64)).sum(axis=1)
+        # What the pairs leave of the diagonal; they are approximate, so it may be below zero.
+        g = system.g if system.terms is None else own_diagonal(system.gram)
+        left = np.maximum(g - taken, 0.0)
+        left += _PUT_BACK * (g - left)
         t = (left + l1 * system.row_penalty.astype(np.float64)).astype(dtype)
+        Z: tuple[Matrix, ...] = (U,)
+        if system.terms is not None:
+            t += system.g - g
+            weights = to_host(system.terms.multiply(system.terms).sum(axis=0)).ravel()
+            kept = np.flatnonzero(weights > float(np.median(t)))
+            kept = kept[np.argsort(-weights[kept], kind="stable")[:_MOST_TERMS]]
+            if len(kept):
+                terms = system.terms[:, np.asarray(kept, like=t)].tocsr()
+                t -= np.asarray(terms.multiply(terms).sum(axis=1)).ravel()
+                # Of items that few chose nothing is left; Woodbury's formula needs some of it.
+                t = np.maximum(t, _LEAST_LEFT * system.g)
+                Z = (U, terms)
         whole = system.g + system.penalty(l1)
 
         def damped(rows: slice) -> tuple[Array, Array]:
@@ -386,19 +427,15 @@ class Preconditioner:
 
         inside, both = (np.concatenate(part) for part in zip(*each_block(damped, DV), strict=True))
         leverage = whole * both  # from 0 to 1
-        core = np.empty_like(t, shape=(len(starts) - 1, len(mu), len(mu)))
-        identity = np.asarray(np.eye(len(mu)), like=t)
-        for k, value in enumerate(rounded[starts[:-1]]):
-            middle = U.T @ (U / (value * t + penalty)[:, None])
-            root = np.sqrt(value * mu)
-            scale = np.outer(root, root)
-            # Woodbury: root (I + root U' Diag(1 / (eta_b t + l2)) U root)^-1 root, rank x rank.
-            core[k] = np.linalg.inv(identity + middle * scale) * scale
-        own = np.maximum(1.0 - 2.0 * leverage, 0.0) * (system.g - left) - t
+        # The penalty outweighs what smaller values count.
+        floor = np.maximum(eta, dtype.type(1e-3 * l2) / (system.g.max() + 1))
+        rho, starts = _rounded(penalty / floor, t, _STEP if len(Z) == 1 else _COARSE_STEP)
+        core = [_core(Z, t + rho[first]) for first in starts[:-1]]
+        own = np.maximum(1.0 - 2.0 * leverage, 0.0) * (whole - t) - t
         # Sherman-Morrison: own / (1 + own D_i level^-1 D_i'), the bottom positive.
         weight = own / np.maximum(1.0 + own * inside, np.finfo(dtype).eps)
         sink, lift = (np.maximum(part, 0.0).astype(dtype) for part in (weight, -weight))
-        return cls(U, DV, t, eta, rounded, penalty, sink, lift, starts, core)
+        return cls(Z, DV, t, eta, floor, penalty, floor * rho, sink, lift, starts, core)
 
     def apply(self, R: Array) -> Array:
         """Return the preconditioned residual."""
@@ -410,11 +447,15 @@ class Preconditioner:
             lifted[rows] = self.lift[rows] * lifting
 
         each_block(divide, R)
-        spread = self.U.T @ out  # rank x tags
+        spread = np.concatenate([part.T @ out for part in self.Z])
         for core, first, last in zip(self.core, self.starts, self.starts[1:], strict=False):
             spread[:, first:last] = core @ spread[:, first:last]
+        spread *= self.floor
+        U, *terms = self.Z
         for chunk in blocks(R, _CHUNK_BYTES):
-            X = self.U[chunk] @ spread
+            X = U[chunk] @ spread[: U.shape[1]]
+            for part in terms:
+                X += part[chunk] @ spread[U.shape[1] :]
 
             def correct(within: slice, X: Array = X, first: int = chunk.start) -> None:
                 rows = slice(first + within.start, first + within.stop)
@@ -427,8 +468,8 @@ class Preconditioner:
         return out
 
     def _divided(self, R: Array, rows: slice) -> Array:
-        """Return (R - sink s DV) / level with level = t rounded + l2 and s = R / level . DV."""
-        DV, level = self.DV[rows], self._level(rows, self.rounded)
+        """Return (R - sink s DV) / level with level = t floor + level_l2 and s = R / level . DV."""
+        DV, level = self.DV[rows], self._level(rows, self.floor, self.rounded)
         out = R / level
         np.divide(DV, level, out=level)
         level *= (self.sink[rows] * np.einsum("ij,ij->i", out, DV))[:, None]
@@ -437,26 +478,41 @@ class Preconditioner:
 
     def _lifting(self, rows: slice) -> Array:
         """Return DV / (t eta + l2)."""
-        level = self._level(rows, self.eta)
+        level = self._level(rows, self.eta, self.l2)
         return np.asarray(np.divide(self.DV[rows], level, out=level), like=level)
 
-    def _level(self, rows: slice, eta: Array) -> Array:
+    def _level(self, rows: slice, eta: Array, l2: Array) -> Array:
         level = np.multiply.outer(self.t[rows], eta)
-        level += self.l2
+        level += l2
         return np.asarray(level, like=self.t)
 
 
-def _rounded(eta: Array, *, least: float) -> tuple[Array, NDArray[np.int64]]:
-    """Return values that are sorted upwards, rounded up, and where each of them begins.
+def _core(Z: tuple[Matrix, ...], level: Array) -> Array:
+    """Return (I + Z' Diag(1 / level) Z)^-1, of Woodbury's formula."""
+    U, *terms = Z
+    within = U.T @ (U / level[:, None])
+    for T in terms:
+        over = (T.multiply((1 / level)[:, None])).tocsr()
+        across = over.T @ U
+        below = np.concatenate([across, as_dense(T.T @ over)], axis=1)
+        within = np.concatenate([np.concatenate([within, across.T], axis=1), below])
+    identity = np.asarray(np.eye(len(within)), like=level)
+    return np.asarray(np.linalg.inv(identity + within).astype(level.dtype), like=level)
 
-    Those below `least` are one value: the penalty outweighs what they count.
+
+def _rounded(values: Array, t: Array, step: float) -> tuple[Array, NDArray[np.int64]]:
+    """Return values that are sorted downwards, rounded down, and where each of them begins.
+
+    Two that differ by less than a part of t are one.
     """
-    values = to_host(eta).astype(np.float64)
-    power = np.floor(np.log(np.maximum(values, least) / least) / np.log(_STEP))
-    starts = np.append(np.unique(power, return_index=True)[1], len(values))
-    # The last of each is the largest.
-    rounded = np.repeat(values[starts[1:] - 1], np.diff(starts)).astype(eta.dtype)
-    return np.asarray(rounded, like=eta), starts
+    rho = to_host(values).astype(np.float64)
+    # Items that nobody chose may have t = 0.
+    base = max(float(t.min()), 1e-3 * float(t.mean()), 1e-30)
+    power = np.floor(np.log1p(rho / base) / np.log(step))
+    starts = np.append(np.flatnonzero(np.diff(power, prepend=np.inf)), len(rho))
+    # The last of each is the least.
+    rounded = np.repeat(rho[starts[1:] - 1], np.diff(starts)).astype(values.dtype)
+    return np.asarray(rounded, like=values), starts
 
 
 class Equation(Protocol):
@@ -762,7 +818,7 @@ def solve(
         size = FitSize(decoder.shape[1], kind, solver)
         operator = build_gram(matrix, gram, size, device=device, user_power=user_power)
         counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
-        system = prepare(
+        system = System.build(
             operator,
             decoder,
             solver=solver,
@@ -776,30 +832,6 @@ def solve(
 
     with explained_memory_error("The solver"):
         return work()
-
-
-def prepare(
-    gram: Gram,
-    D: sp.csr_array,
-    *,
-    solver: str,
-    rng: int | np.random.Generator | None,
-    is_coarse: bool = False,
-    like: System | None = None,
-    **weights: Array | None,
-) -> System:
-    """Return what all penalties share, with the eigenpairs of G that the solver wants.
-
-    Parameters
-    ----------
-    weights
-        `row_penalty` and `column_weight`, as in `System.build`.
-    """
-    # ADMM has no preconditioner: it decomposes the whole of G.
-    rank = None if solver == "cg" else 0
-    seeded = np.random.default_rng(rng)
-    how: dict[str, Any] = {"is_coarse": is_coarse, "like": like, **weights}
-    return System.build(gram, D, rank=rank, rng=seeded, **how)
 
 
 def dispatch(

@@ -649,6 +649,12 @@ class TagTable:
         return find_carriers(self.decoder, apart)
 
     @cached_property
+    def named_by_titles(self) -> Array:
+        """The positions of the discovered tags that are named by titles of items."""
+        named = np.array([tag.is_titles for tag in self.tags]) & (self.near_equal_group >= 0)
+        return np.flatnonzero(named)
+
+    @cached_property
     def group_carriers(self) -> Carriers:
         """The items that carry any tag of each group of near-equal tags."""
         return find_group_carriers(self.carriers, self.near_equal_group)

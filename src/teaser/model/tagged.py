@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self, Unpack
@@ -19,7 +19,7 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.interactions import with_disliked
 from teaser.data.matrix import ItemId
-from teaser.data.new_items import read_new_items
+from teaser.data.metadata import read_new_items
 from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
@@ -31,7 +31,7 @@ from teaser.explain import (
 )
 from teaser.leaning import LeaningBase, find_spread
 from teaser.model._arrays import kernels_for
-from teaser.model.all_lists import Best, ListOptions, list_columns, rank_block
+from teaser.model.all_lists import ListOptions, list_columns
 from teaser.model.base import Model
 from teaser.model.extensions.discovered import n_declared
 from teaser.model.extensions.remainder import RemainderMatrix
@@ -46,28 +46,32 @@ from teaser.model.filters import (
     NO_FILTERS,
     Filters,
     ResolvedFilters,
-    Selection,
     Unknown,
     known_history,
+    resolve_filters,
 )
-from teaser.model.impact import ListShares, mean_shares, measure_impacts, measured_users
-from teaser.model.new_items import (
+from teaser.model.impact import (
+    ListShares,
+    mean_shares,
+    measure_impacts,
+    measured_users,
+    score_sizes,
+)
+from teaser.model.prediction import (
     PREDICTED,
     blank_items,
     extend_remainder,
     item_terms,
     predict_rows,
 )
-from teaser.model.reason_table import ReasonTable
 from teaser.model.scores import (
     Scored,
-    ScoreParts,
     UserState,
     UserStates,
     check_steered,
     item_contributions,
     press_steps,
-    split_scores,
+    tag_steps,
     viewed_sum,
 )
 from teaser.model.tables import (
@@ -87,6 +91,8 @@ from teaser.transparency import DataSources, Transparency
 Array = NDArray[Any]
 # Users whose lists are split into parts at a time.
 _BATCH = 512
+# A group with most of a history that is longer tells nothing of a user.
+_FEW = 4
 # From so many users on, what they viewed is summed by one product.
 _MANY_USERS = 32
 # Scores of one block of users, about 32 MB.
@@ -211,16 +217,18 @@ class TaggedModel(Model, abstract=True):
         table = TagTable.from_dataset(dataset, decoder, aliases)
         self._tag_table = table if factors is None else table.scaled(1.0 / factors)
 
-    def keep_basis(self, dataset: Dataset) -> None:
+    def keep_basis(self, dataset: Dataset, *, measure: bool = True) -> None:
         """Centre the tags and tell general appeal apart; see `teaser.model.tables`.
 
-        Items that nobody chose are placed as new ones are; see `teaser.model.new_items`. What then
+        Items that nobody chose are placed as new ones are; see `teaser.model.prediction`. What then
         decides in lists is measured on the same users; see `Transparency`.
 
         Parameters
         ----------
         dataset
             The one that the model was fitted to: general appeal is that of its average user.
+        measure
+            Whether to measure what decides in lists.
         """
         places, rows = sample_users(dataset.X)
         learned = None if self.user_rows_ is None else dataset.Q
@@ -228,7 +236,7 @@ class TaggedModel(Model, abstract=True):
         self._tag_table = self.tag_table_.with_basis(self.mean_raw(dataset, sample), sample)
         self._place(np.flatnonzero(self.item_table_.is_new))
         self._tag_table = replace(self._tag_table, spread=self._measure_spread(rows))
-        self.transparency_ = self._measure(dataset, places, rows)
+        self.transparency_ = self._measure(dataset, places, rows) if measure else None
 
     def mean_raw(self, dataset: Dataset, sample: Array) -> Array:
         """Return the mean raw tag scores of the training users (learned tags).
@@ -267,10 +275,6 @@ class TaggedModel(Model, abstract=True):
         They are those of `Profile.leanings`, and 0 for tags that have none.
         """
         states = self.user_states(self.check_histories(X), presses, steering=steering, about=about)
-        return self.leaning_states(states)
-
-    def leaning_states(self, states: UserStates) -> Array:
-        """Return the leanings of several users (users x tags)."""
         out = np.zeros((states.rows.shape[0], len(self.tags_)))
         size = max(1, _NUMBERS // max(1, len(self.item_table_)))
         for first in range(0, len(out), size):
@@ -313,31 +317,6 @@ class TaggedModel(Model, abstract=True):
             scores += viewed
         return np.asarray(scores + states.offset[:, None] if self.keeps_offset else scores)
 
-    def score_parts(
-        self,
-        X: Any,
-        places: Array | None = None,
-        presses: Sequence[PressesLike | None] | None = None,
-        *,
-        about: ManyAbout | None = None,
-        steering: Steering = DEFAULT_STEERING,
-    ) -> ScoreParts:
-        """Return scores split into parts that sum to them: general appeal, tags, viewed items.
-
-        Parameters
-        ----------
-        X
-            Histories (users x items), as for `score_batch`.
-        places
-            Positions of the items wanted for each user (users x k), -1 after the end of a list;
-            all items by default.
-        """
-        rows = self.check_histories(X)
-        states = self.user_states(rows, presses, steering=steering, about=about)
-        if places is None:
-            places = np.tile(np.arange(len(self.items_)), (rows.shape[0], 1))
-        return split_scores(self.tag_table_, self.remainder_, states, places)
-
     def list_shares(
         self,
         X: Any,
@@ -361,13 +340,14 @@ class TaggedModel(Model, abstract=True):
             The user features (users x user tags), or None.
         """
         rows = self.check_histories(X)
-        table = ReasonTable(self.item_table_, self.tag_table_, self.remainder_, None)
         sizes = []
         for first in range(0, rows.shape[0], _BATCH):
             some = slice(first, first + _BATCH)
             known = None if about is None else about[some]
             states = self.user_states(rows[some], steering=steering, about=known)
-            sizes.append(table.sizes(states, lists[some, :shown])[0])
+            for state, places in zip(states, lists[some, :shown], strict=True):
+                own = places[places >= 0]
+                sizes.append(score_sizes(self.tag_table_, self.remainder_, state, own)[0])
         return mean_shares(self.tag_table_, sizes)
 
     def decode(self, affinities: Array) -> Array:
@@ -450,28 +430,39 @@ class TaggedModel(Model, abstract=True):
         placed = [who.place_presses(given, table.index) for given in presses or ()]
         pressed = np.flatnonzero([bool(net) for net in placed])
         if len(pressed):
-            steps = self.press_steps(states.at(pressed), steering)
-            for user, step in zip(pressed.tolist(), steps.tolist(), strict=True):
-                own = step / self._press_weights(steering)
-                values[user] = who.press(values[user], placed[user], own)
+            own = [placed[user] for user in pressed.tolist()]
+            found = self.press_steps(states.at(pressed), steering, [list(net) for net in own])
+            for user, net, (_, steps) in zip(pressed.tolist(), own, found, strict=True):
+                moves = who.press_moves(list(net.values()), steering.press_power)
+                values[user, list(net)] += steps * moves
         return states
 
-    def press_steps(self, states: UserStates, steering: Steering) -> Array:
-        """Return how far one press of each user moves the score of an item with the tag (users).
+    def press_steps(
+        self,
+        states: UserStates,
+        steering: Steering,
+        places: Sequence[Sequence[int] | None] | None = None,
+    ) -> Iterator[tuple[float, Array]]:
+        """Yield the step of each user, and how far one press moves the affinity with each tag.
 
         Parameters
         ----------
         states
             Users without presses.
+        places
+            The tags of each user that are asked for; None: all.
         """
-        if steering.fixed_step is not None:
-            return np.full(len(states.values), steering.fixed_step)
-        return press_steps(self.score_states(states), states.rows)
-
-    def _press_weights(self, steering: Steering) -> Array:
-        """Return what the step of each tag is divided by (tags): 1 where the step is fixed."""
-        table = self.tag_table_
-        return table.usual_weights if steering.fixed_step is None else np.ones(len(table.tags))
+        table, fixed = self.tag_table_, steering.fixed_step
+        asked = [None] * len(states.values) if places is None else places
+        if fixed is not None:
+            for own in asked:
+                yield fixed, np.full(len(table.tags) if own is None else len(own), fixed)
+            return
+        scores, rows = self.score_states(states), states.rows
+        for user, step in enumerate(press_steps(scores, rows).tolist()):
+            seen = rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
+            items, weights = table.carriers.items, table.usual_weights
+            yield step, tag_steps(scores[user], seen, step, items, weights, asked[user])
 
     def score_state(self, state: UserState) -> Array:
         """Return the score of every item for one user, in double precision."""
@@ -499,7 +490,7 @@ class TaggedModel(Model, abstract=True):
 
     def place_filters(self, filters: Filters) -> ResolvedFilters:
         """Return which items filters allow and what they add, by the positions of items."""
-        return Selection.read(filters, self.recommend).place(self.item_table_, self.tag_table_)
+        return resolve_filters(filters, self.recommend, self.item_table_, self.tag_table_)
 
     def _measure(self, dataset: Dataset, places: Array, rows: sp.csr_array) -> Transparency | None:
         """Return what decides in lists of users, given their positions and choices."""
@@ -624,6 +615,7 @@ class TaggedModel(Model, abstract=True):
         states = self.user_states(rows, steering=steering, about=given)
         state = states[0]
         known = [] if about is None else place_about(about, self.user_rows_)
+        step, steps = next(self.press_steps(states, steering))
         learned = Profile(
             tags=self.tags_,
             values=state.values,
@@ -631,8 +623,9 @@ class TaggedModel(Model, abstract=True):
             impacts=why.sum_impacts(state.values, self.tag_table_.mass, *self.tag_table_.features),
             history=tuple(self.items_[i] for i in viewed),
             presses={},
-            step=float(self.press_steps(states, steering)[0]),
-            weights=self._press_weights(steering),
+            step=step,
+            press_steps=steps,
+            press_power=steering.press_power,
             tags_weight=state.tags_weight,
             viewed_weight=state.viewed_weight,
             about=tuple(self.user_tags_[i] for i in known),
@@ -657,7 +650,7 @@ class TaggedModel(Model, abstract=True):
             As in `profile`.
         """
         net = who.place_presses(presses, self.tag_table_.index)
-        values = who.press(learned.values, net, learned.steps)
+        values = who.press(learned.values, net, learned.steps, learned.press_power)
         return replace(
             learned,
             values=values,
@@ -735,20 +728,13 @@ class TaggedModel(Model, abstract=True):
         placed: ResolvedFilters,
     ) -> tuple[Array, dict[str, pl.Series]]:
         """Return the lists of several users; see `Model.list_block`."""
-        best, states = self._best(rows, about, options, placed)
-        user, columns = list_columns(self.item_table_, best)
-        if options.reasons:
-            table = ReasonTable(
-                self.item_table_,
-                self.tag_table_,
-                self.remainder_,
-                placed.boosts,
-                options.negative_reasons,
-            )
-            leanings = None if states is None else self.leaning_states(states)
-            scores = columns["score"].to_numpy()
-            columns |= table.columns(states, best.places, scores, leanings)
-        return user, columns
+        states = self.user_states(rows, about=about, steering=options.steering)
+
+        def entries(user: int, places: Array, scored: Scored) -> Recommendations:
+            return self._entries(places, states[user], scored, options.negative_reasons, placed)
+
+        scores = self._score_block(states, placed)
+        return list_columns(self.item_table_, rows, scores, options, placed, entries)
 
     def explain(
         self,
@@ -771,13 +757,9 @@ class TaggedModel(Model, abstract=True):
             See `Filters`.
         """
         self.check_fitted()
-        i, placed = (
-            self.items_.index_of(item_id),
-            self.place_filters({"boost": boost, "unknown": unknown}),
-        )
-        rows = self.item_table_.rows([known_history(self.item_table_, history, placed)[0]])
-        state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
-        return self._explanation(i, state, self._score(state, placed), placed)
+        i = self.items_.index_of(item_id)
+        filters: Filters = {"boost": boost, "unknown": unknown}
+        return self._explanation(i, *self._scored(history, presses, about, steering, filters))
 
     def compare(
         self,
@@ -808,10 +790,23 @@ class TaggedModel(Model, abstract=True):
                 problem="same item",
                 item_id=item_id,
             )
-        placed = self.place_filters({"boost": boost, "unknown": unknown})
+        filters: Filters = {"boost": boost, "unknown": unknown}
+        found = self._scored(history, presses, about, steering, filters)
+        return self._difference((i, other), *found)
+
+    def _scored(
+        self,
+        history: History,
+        presses: PressesLike | None,
+        about: About | None,
+        steering: Steering,
+        filters: Filters,
+    ) -> tuple[UserState, Scored, ResolvedFilters]:
+        """Return one user, the scores of all items, and the filters as they were resolved."""
+        placed = self.place_filters(filters)
         rows = self.item_table_.rows([known_history(self.item_table_, history, placed)[0]])
         state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
-        return self._difference((i, other), state, self._score(state, placed), placed)
+        return state, self._score(state, placed), placed
 
     def origins(
         self, tag: Tag | str, history: History, about: About | None = None
@@ -932,12 +927,26 @@ class TaggedModel(Model, abstract=True):
             self.remainder_,
         )
 
-    def _leanings(self, state: UserState) -> dict[Tag, float]:
-        """Return the leanings of one user."""
-        base = self._leaning_base()
+    def _leanings(self, state: UserState, own: Array, n_liked: int) -> dict[Tag, float]:
+        """Return the leanings of one user that may be told.
+
+        Groups that are named by items with most of the history would tell nothing: theirs are 0.
+
+        Parameters
+        ----------
+        own
+            How many liked items carry each group of near-equal tags.
+        n_liked
+            How many liked items the user has.
+        """
+        base, table = self._leaning_base(), self.tag_table_
         weights = (state.tags_weight, state.viewed_weight)
         scores = base.personal_scores(state.values, state.seen, state.strengths, weights)
-        return dict(zip(self.tags_, base.carriers.means(scores).tolist(), strict=True))
+        found = base.carriers.means(scores)
+        named = table.named_by_titles
+        covering = 2 * own[table.near_equal_group[named]] > max(n_liked, _FEW)
+        found[named[covering]] = 0.0
+        return dict(zip(table.tags, found.tolist(), strict=True))
 
     def _state(self, profile: Profile) -> UserState:
         seen = np.array(self.item_table_.positions(profile.history), dtype=np.int64)
@@ -945,21 +954,6 @@ class TaggedModel(Model, abstract=True):
         return UserState(
             profile.values, seen, strengths, profile.tags_weight, profile.viewed_weight
         )
-
-    def _best(
-        self,
-        rows: sp.csr_array,
-        about: sp.csr_array | None,
-        options: ListOptions,
-        placed: ResolvedFilters,
-    ) -> tuple[Best, UserStates | None]:
-        """Return the best items of several users, and these; None without reasons where not known.
-
-        The parameters are those of `list_block`.
-        """
-        states = self.user_states(rows, about=about, steering=options.steering)
-        scores = self._score_block(states, placed)
-        return rank_block(self.item_table_, rows, scores, options, placed), states
 
     def _score_block(self, states: UserStates, placed: ResolvedFilters) -> Array:
         """Return the score of every item for several users, boosts included."""
@@ -976,24 +970,34 @@ class TaggedModel(Model, abstract=True):
         negative: bool,
         placed: ResolvedFilters,
     ) -> Recommendations:
-        entries, leanings = Recommendations(), self._leanings(state) if len(places) else {}
+        entries, table = Recommendations(), self.tag_table_
+        if not len(places):
+            return entries
         liked = state.seen[state.strengths > 0]
-        own = self.tag_table_.group_carriers.count_in(liked)
-        for i in places.tolist():
+        own = table.group_carriers.count_in(liked)
+        leanings = self._leanings(state, own, len(liked))
+        # How alike liked and listed items are: the tags that they share, rare ones count more.
+        counts, rows = table.carriers.counts, table.decoder[liked]
+        rarity = np.where(counts > 0, np.log1p(len(self.items_) / np.maximum(1, counts)), 0.0)
+        rows.data = rows.data * rarity[rows.indices]
+        alike = np.asarray((rows @ table.decoder[places].T).todense())
+        for i, near in zip(places.tolist(), alike.T, strict=True):
             parts = self.contributions(i, state, placed)
             chosen = parts.main(leanings, negative=negative)
+            nearest = liked[np.argsort(-near, kind="stable")]
+            other = parts.personal - sum(reason.contribution for reason in chosen)
             entries.append(
                 Recommendation(
                     item_id=self.items_[i],
                     score=float(scored.scores[i]),
                     match=scored.match(i),
-                    reasons=tuple(self._with_evidence(r, own, liked) for r in chosen.reasons),
+                    reasons=tuple(self._with_evidence(r, own, nearest) for r in chosen),
                     title=self.title(i),
                     general=parts.general,
                     general_share=parts.general_share,
                     boost=parts.boost,
-                    other=chosen.other,
-                    other_share=chosen.other_share,
+                    other=other,
+                    other_share=other / parts.total if parts.total > 0 else 0.0,
                 )
             )
         return entries
@@ -1005,6 +1009,8 @@ class TaggedModel(Model, abstract=True):
         ----------
         own
             How many of the liked items carry each group of near-equal tags.
+        liked
+            Their positions, those that are most like the listed item first.
         """
         if not isinstance(reason, why.Reason):
             return reason
@@ -1014,7 +1020,9 @@ class TaggedModel(Model, abstract=True):
             return reason
         like: tuple[str, ...] = ()
         if reason.tag.is_titles and own[group]:
-            shared = np.intersect1d(liked, table.group_carriers.items[[group]].indices)
+            items = table.group_carriers.items
+            carriers = items.indices[items.indptr[group] : items.indptr[group + 1]]
+            shared = liked[np.isin(liked, carriers)]
             like = tuple(self.title(i) or str(self.items_[i]) for i in shared[:N_LIKE].tolist())
         return replace(reason, own=int(own[group]), of=len(liked), like=like)
 

@@ -73,6 +73,7 @@ from teaser.model.partitioned import estimate_partitions
 from teaser.model.recipe import Recipe
 from teaser.model.scores import sum_rows
 from teaser.model.solve import (
+    SETTLED_CHANGE,
     Callback,
     EncoderEquation,
     Limits,
@@ -82,7 +83,6 @@ from teaser.model.solve import (
     check_settings,
     dispatch,
     is_coarse,
-    prepare,
     solver_bar,
 )
 from teaser.model.tables import Packed, check_tagged, decoder, popularity
@@ -195,6 +195,8 @@ class Teaser(TaggedModel):
     converged_: bool
     recipe_: Recipe | None = None
     dataset_path_: str | None = None
+    # The relative change of scores at which `tol="settled"` stops.
+    settled_change: float = SETTLED_CHANGE
 
     _on_device: tuple[Encoder, sp.csr_array, DeviceScorer] | None = None
 
@@ -255,7 +257,8 @@ class Teaser(TaggedModel):
             today's interactions. Items and tags are matched by name. The result is the same to
             within `tol`, and takes fewer iterations. Discovered groups keep the names of its.
         system
-            What `prepare` returned for this data set, to share over several penalties.
+            What `prepare` returned for this data set, to share over several penalties. What
+            decides in lists is then not measured.
         discovered
             What `discover` returned for this data set, to share over several penalties; found
             by this fit when not given.
@@ -294,7 +297,12 @@ class Teaser(TaggedModel):
                 self,
                 system,
                 dataset,
-                limits=Limits(tol=self.tol, max_iter=self.max_iter, callback=callback),
+                limits=Limits(
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    callback=callback,
+                    change=self.settled_change,
+                ),
                 start=begin,
                 overwrite=own,
             )
@@ -315,7 +323,7 @@ class Teaser(TaggedModel):
                 l2=float(self.l2_encoder),
                 user_power=self._weights.user_power,
             )
-            self.keep_basis(dataset)
+            self.keep_basis(dataset, measure=own)
             self.iterations_ = solution.iterations
             self.residual_ = solution.residual
             self.converged_ = solution.converged
@@ -361,10 +369,10 @@ class Teaser(TaggedModel):
         """Return the part of a fit that does not depend on the penalties.
 
         It holds the Gram, its leading eigenpairs and the eigenvectors of D'D, for fits that differ
-        in penalties only. With a joint remainder it holds the inverse of X'X + (l2_weights +
-        remainder.l2) I instead of the Gram; that sum must be the same, and `EASE` takes its
-        `inverse` too. With discovered tags, give what `discover` returned to this and to every fit.
-        What was prepared for the same model with another content saves time, as `like`.
+        in penalties only, or in a larger `tol`. With a joint remainder it holds the inverse of X'X
+        + (l2_weights + remainder.l2) I instead of the Gram; that sum must be the same. With
+        discovered tags, give what `discover` returned to this and to every fit. What was prepared
+        for the same model with another content saves time, as `like`.
         """
         self._check_with(dataset)
         dataset, _ = find_groups(self, dataset, None, discovered)
@@ -375,7 +383,7 @@ class Teaser(TaggedModel):
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
         self._check_with(dataset)
-        X = stack_interactions(dataset, learned_features(self, dataset))
+        X = stack_interactions(dataset.X, learned_features(self, dataset))
         gram = self.gram if self.joint_remainder is None else "dense"
         n_tags = dataset.n_tags + 1 + expected_groups(self.discovered, dataset)
         size = FitSize(n_tags, np.dtype(self.dtype), self.solver, _has_content(self))
@@ -591,17 +599,16 @@ def _prepare_system(
     n_near = 0 if model.remainder is None else model.remainder.neighbours or 0
     # Before the Gram of the fit, so that there are never two of them.
     near = {n_near: _find_near(model, dataset, n_near, content)} if n_near else {}
-    X, n_items = stack_interactions(dataset, user_features), dataset.n_items
+    X, n_items = stack_interactions(dataset.X, user_features), dataset.n_items
     how |= {"user_power": weights.user_power, "n_items": n_items}
     size = FitSize(D.shape[1], kind, model.solver, has_content=content is not None)
     gram = build_gram(X, model.gram, size, **how)
-    system = prepare(
+    system = System.build(
         gram,
         D,
         solver=model.solver,
         rng=model.rng,
-        # Further fits may want a smaller residual.
-        is_coarse=not keep and is_coarse(model.tol, model.solver),
+        is_coarse=is_coarse(model.tol, model.solver),
         like=like,
         row_penalty=row_weights(gram, weights.ridge_power, n_items=n_items),
         column_weight=weights.of_columns(dataset.item_counts),

@@ -6,7 +6,6 @@ from teaser.steer.similarity import Similar, SimilarItems, similar
 from teaser.steer.statement import (
     Evidence,
     Statement,
-    naive_statements,
     say,
     statements,
     undo_presses,
@@ -25,7 +24,6 @@ __all__ = [
     "TagExample",
     "TagExamples",
     "Variation",
-    "naive_statements",
     "quick_picks",
     "say",
     "similar",

@@ -27,6 +27,7 @@ from teaser.profile import (
     Steering,
     place_presses,
     press,
+    press_moves,
 )
 
 # The rounding error of a gap, in presses.
@@ -204,7 +205,8 @@ class _Case:
     viewed: Array | None  # part of the viewed items in each score
     placed: Mapping[int, int]
     step: float  # what a press moves the score of an item with the tag by
-    steps: Array  # what it moves the affinity with each tag by
+    steps: Array  # what one press moves the affinity with each tag by
+    power: float  # n presses move it by n^power steps
     rivals: Array  # False for the history, what is not allowed, and the item itself
     wins_tie: Array  # against which items an equal score is enough
 
@@ -216,7 +218,7 @@ class _Case:
         net = dict(self.placed)
         for j, steps in extra.items():
             net[j] = net.get(j, 0) + steps
-        return press(self.values, net, self.steps)
+        return press(self.values, net, self.steps, self.power)
 
     def scores(self, extra: Mapping[int, int]) -> Array:
         tags = np.asarray(self.D @ self.affinities(extra))
@@ -235,11 +237,14 @@ class _Case:
     def row(self) -> Array:
         return np.asarray(self.D[[self.item]].toarray()).ravel()
 
-    def moves(self, sign: int, places: Array) -> Array:
-        """Return which further presses of a sign are left, 1 or 0 (tags x presses)."""
-        net = np.array([self.placed.get(j, 0) for j in places.tolist()])[:, None]
-        steps = np.clip(net + sign * np.arange(2 * MAX_PRESSES + 1), -MAX_PRESSES, MAX_PRESSES)
-        return np.asarray(np.abs(np.diff(steps, axis=1)))
+    def reach(self, sign: int, places: Array) -> list[Array]:
+        """Return by how many steps 0, 1, ... further presses of a sign move each tag."""
+        found = []
+        for j in places.tolist():
+            now = self.placed.get(j, 0)
+            net = np.arange(now, sign * (MAX_PRESSES + 1), sign)
+            found.append(np.abs(press_moves(net, self.power) - press_moves(now, self.power)))
+        return found
 
 
 def _case(
@@ -267,6 +272,7 @@ def _case(
         placed=place_presses(presses, model.tag_table_.index),
         step=profile.step,
         steps=profile.steps,
+        power=profile.press_power,
         rivals=rivals,
         wins_tie=wins_tie,
     )
@@ -326,46 +332,35 @@ class _Lever:
 class _Board:
     """The levers that act on the given rivals, strongest first.
 
-    Gaps are in presses; a rival with a positive gap is ahead. The last tag, general appeal, acts
-    on all rivals in either direction, so it is not a lever: `start` holds the gaps after each
-    number of presses on it.
+    Gaps are in presses; a rival with a positive gap is ahead.
 
     Lever A covers lever B if A is at least as effective as B against every rival. Moving a press
-    from B to A then leaves no rival further ahead, as long as A moves by full steps. The search
-    skips B where A is pressed and not exhausted, and where A is not pressed and could take all of
-    B's presses: an equally good answer with no more tags exists without B.
+    from B to A then leaves no rival further ahead, as long as A moves by full steps, which no press
+    exceeds. The search skips B where A is pressed and not exhausted, and where A is not pressed and
+    could take all of B's presses: an equally good answer with no more tags exists without B. If
+    both reach equally far, the search never presses B more often than A, as they could be swapped.
     """
 
     def __init__(self, case: _Case, rows: Array, now: Array, max_presses: int, time: _Time) -> None:
         self.time = time
         tie = np.where(case.wins_tie[rows], -_MARGIN, _MARGIN)
         # A press on tag j moves a score by weight * steps_j * D_ij. Gaps are in weight * step.
-        gaps = (now[rows] - now[case.item]) / (case.weight * case.step) + tie
+        self.gaps = (now[rows] - now[case.item]) / (case.weight * case.step) + tie
         # (D_ij - D_cj) steps_j / step for the item i, rivals c and tags j (rivals x tags).
         gain = (case.row - case.D[rows].toarray()) * (case.steps / case.step)
-        self.last = gain.shape[1] - 1
-        self.start: list[tuple[int, Array]] = [(0, gaps)]
         levers = []
         for sign in (1, -1):
             places = np.flatnonzero((sign * gain > 0).any(axis=0))
-            for j, moves in zip(places.tolist(), case.moves(sign, places), strict=True):
-                reach = np.concatenate([[0.0], np.cumsum(moves)])
-                # Presses beyond the bound of the affinity move nothing and are left out.
-                n = min(max_presses, int(np.searchsorted(reach, reach[-1] - 1e-12)))
-                lever = _Lever(j, sign, sign * gain[:, j], reach[: n + 1])
-                if j == self.last:
-                    self.start += [
-                        (sign * m, gaps - reach[m] * lever.weights) for m in range(1, n + 1)
-                    ]
-                elif n:
-                    levers.append(lever)
+            for j, reach in zip(places.tolist(), case.reach(sign, places), strict=True):
+                if len(reach) > 1:
+                    levers.append(_Lever(j, sign, sign * gain[:, j], reach[: max_presses + 1]))
         levers.sort(key=lambda lever: (-lever.weights.sum(), -lever.whole, -lever.sign, lever.tag))
         self.levers = levers
         self._compare()
 
     def _compare(self) -> None:
         """Compute which levers cover which, and how many presses the covering levers take first."""
-        shape = (len(self.levers), len(self.start[0][1]))
+        shape = (len(self.levers), len(self.gaps))
         W = np.array([lever.weights for lever in self.levers]).reshape(shape)
         self.whole = np.array([lever.whole for lever in self.levers], dtype=int)
         most = np.array([len(lever.reach) - 1 for lever in self.levers], dtype=int)
@@ -375,19 +370,22 @@ class _Board:
             self.time.check()
             covers[place] = (row >= W).all(axis=1)
         # Above the diagonal only: of two equal levers, the earlier covers the later.
-        covers = np.triu(covers, 1) & (self.whole > 0)[:, None]
+        covers = np.triu(covers, 1)
+        reaches = [tuple(lever.reach.tolist()) for lever in self.levers]
+        number = {reach: n for n, reach in enumerate(dict.fromkeys(reaches))}
+        kind = np.array([number[reach] for reach in reaches], dtype=int)
+        alike = covers & (kind[:, None] == kind)
+        self.alike = [np.flatnonzero(column) for column in alike.T]
+        covers &= (self.whole > 0)[:, None]
         self.covered_by = [np.flatnonzero(column) for column in covers.T]
         binding = covers & (most <= self.whole[:, None])
-        self.price = (binding * self.whole[:, None]).sum(axis=0)
+        self.price = np.where(binding, self.whole[:, None], alike).sum(axis=0)
 
     def answers(self, total: int, k: int) -> list[dict[int, int]]:
         """Return the choices of exactly `total` presses that pass the rivals, fewest tags first."""
-        start = [(m, gaps) for m, gaps in self.start if abs(m) <= total]
-        gaps = np.array([gaps for _, gaps in start])
-        left = np.array([total - abs(m) for m, _ in start])
+        gaps, left = self.gaps[None], np.array([total])
         # 8 bits are enough: a tag takes at most 2 * MAX_PRESSES further presses.
-        path = np.zeros((len(start), len(self.levers) + 1), dtype=np.int8)
-        path[:, -1] = [m for m, _ in start]
+        path = np.zeros((1, len(self.levers)), dtype=np.int8)
         order = np.flatnonzero(self.price < total).tolist()
         bounds = self._bounds(order, total)
         done = []
@@ -412,16 +410,16 @@ class _Board:
         The first is how far each rival can be pushed; the second how far all rivals together can
         be pushed by 0, 1, ... presses.
         """
-        capacity = np.zeros(len(self.start[0][1]))
+        capacity = np.zeros(len(self.gaps))
         gains: list[float] = []
         out = [(capacity, np.zeros(total + 1))]
         for t in reversed(order):
             lever = self.levers[t]
             pushes = np.maximum(lever.weights, 0)
             capacity = capacity + pushes * lever.reach[-1]
-            # The first presses may have no effect, so the best slope is the bound.
-            m = np.arange(1, len(lever.reach))
-            best = np.repeat((lever.reach[1:] / m).max(), len(m)) * pushes.sum()
+            # Where a later press moves further than one before, the largest move is the bound.
+            each = np.diff(lever.reach)
+            best = np.maximum.accumulate(each[::-1])[::-1] * pushes.sum()
             gains = sorted([*gains, *best.tolist()], reverse=True)[:total]
             supply = np.zeros(total + 1)
             supply[1 : len(gains) + 1] = np.cumsum(gains)
@@ -435,10 +433,11 @@ class _Board:
         pressed, whole = path[:, above], self.whole[above]
         free = (pressed >= whole) | (pressed == 0)
         least = np.where(pressed == 0, whole, 0).max(axis=1, initial=0)
+        most = path[:, self.alike[t]].min(axis=1, initial=len(lever.reach))
         parts = [(gaps, left, path)]
         for m in range(1, min(len(lever.reach) - 1, int(left.max())) + 1):
             self.time.check()
-            able = (left >= m) & (m > least) & free.all(axis=1)
+            able = (left >= m) & (m > least) & (m <= most) & free.all(axis=1)
             further = path[able]
             further[:, t] = m
             parts.append((gaps[able] - lever.reach[m] * lever.weights, left[able] - m, further))
@@ -446,9 +445,8 @@ class _Board:
         return np.concatenate(a), np.concatenate(b), np.concatenate(c)
 
     def _read(self, row: Array) -> dict[int, int]:
-        levers = ((self.levers[t], int(row[t])) for t in np.flatnonzero(row[:-1]))
-        found = {lever.tag: lever.sign * m for lever, m in levers}
-        return {**found, self.last: int(row[-1])} if row[-1] else found
+        levers = ((self.levers[t], int(row[t])) for t in np.flatnonzero(row))
+        return {lever.tag: lever.sign * m for lever, m in levers}
 
 
 def _hopeful(gaps: Array, left: Array, k: int, reach: Array, supply: Array) -> Array:

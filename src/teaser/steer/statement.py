@@ -4,8 +4,7 @@ The bounds were chosen on people who were not in the fit, with 80 % of their his
 how often people of whom something was said chose such items afterwards, against everybody's rate.
 """
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -15,17 +14,24 @@ from numpy.typing import NDArray
 
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
-from teaser.explain import join_names, join_values
+from teaser.explain import join_names, join_values, number_features
 from teaser.leaning import LeaningBase
-from teaser.profile import MAX_PRESSES, N_LIKE, Profile
+from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press, press_moves
 
 Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores.
-_KNOWN, _GUESSED, _AWAY = 0.5, 1.5, 0.3
-# What is known stands on at least so many items, and on this multiple of everybody's rate.
-_LEAST_OWN, _MORE, _EXPECTED = 2, 1.5, 0.1
-# A guess is about at least so many items, of which fewer than one was to be expected.
-_LEAST_ITEMS = 5
+_KNOWN, _GUESSED, _AWAY = 0.8, 1.5, 0.3
+# What is known stands on at least so many items, on this multiple of everybody's rate, and on a
+# log-likelihood ratio of at least so much.
+_LEAST_OWN, _MORE, _SURPRISE, _EXPECTED = 2, 1.5, 0.25, 0.5
+# Of two statements that share more than this of their items of the history, the second says
+# nothing new.
+_SAME_ITEMS = 0.5
+# A guess is about at least so many items, of which fewer than one was to be expected, and on a
+# feature that this share of all items states.
+_LEAST_ITEMS, _STATED = 5, 0.5
+# Histories of more items than this, and features that few items state, need one more item.
+_LONG = 20
 # Only tags with at least this share of everybody's choices are said to be avoided, where at least
 # so many items were to be expected and less than half of them were chosen.
 _COMMON, _LEAST_EXPECTED, _LESS = 0.05, 2, 0.5
@@ -57,11 +63,11 @@ class Evidence:
         if self.others <= 0:
             return 0, 1
         whole = round(1 / self.others)
-        # 1 in 3 for 0.33, but 4 in 10 for 0.37.
+        # 1 in 3 for 0.33, but 2 in 5 for 0.37.
         if whole >= 10 or (whole >= 2 and abs(1 / whole - self.others) < 0.02):
             return 1, whole
         found = Fraction(round(10 * self.others), 10)
-        return found.numerator * (10 // found.denominator), 10
+        return found.numerator, found.denominator
 
 
 @dataclass(frozen=True)
@@ -99,15 +105,16 @@ def statements(
     """Return what can be said of a person: what is known, guesses, then what is avoided.
 
     Near-equal tags are one statement, and nothing is said twice: a tag that lies inside a stated
-    one or around it is left out. What the person's own presses oppose is not said, nor is a
-    pressed tag guessed. Nothing is said of fewer than two liked
-    items.
+    one or around it, or on mostly the same items of the history, is left out. What the person's
+    own presses oppose is not said, nor is a pressed tag guessed. Nothing is said of fewer than two
+    liked items.
 
     - Known: the items with the tag stand clearly above the person's average item, at least two
       items of the history carry it, and its rate there is clearly above everybody's. Those come
-      first whose leaning and rate, against everybody's, are highest.
+      first whose leaning and rate, against everybody's, are highest. A group that is named by
+      items has at least three of the history, and at most half of it.
     - Guessed: they stand far above it, and no item of the history carries the tag, where none was
-      to be expected.
+      to be expected. Most items state something of its feature.
     - Away: they stand clearly below it, the tag is common, and its rate in the history is less
       than half everybody's.
 
@@ -121,22 +128,6 @@ def statements(
             raise ParameterError(f"{name} must be a whole number of at least 0, found {n!r}.")
     found = _Groups.read(profile)
     return [] if found is None else found.told(known, guessed, away)
-
-
-def naive_statements(profile: Profile, *, known: int = 3) -> list[Statement]:
-    """Return what the history alone would say: the tags whose rate stands out most.
-
-    It is the yardstick of `statements`: the same tags and the same least evidence, in the order of
-    (own - expected) / the standard deviation of own, without any model.
-    """
-    found = _Groups.read(profile)
-    if found is None:
-        return []
-    expected = found.length * found.others
-    z = (found.own - expected) / np.sqrt(np.maximum(expected * (1 - found.others), 1e-12))
-    allowed = found.sayable & (found.own >= _LEAST_OWN) & (z > 0)
-    order = [g for g in np.argsort(-z, kind="stable").tolist() if allowed[g]]
-    return [found.statement("known", 1, g) for g in order[:known]]
 
 
 def undo_presses(
@@ -157,20 +148,19 @@ def undo_presses(
     presses
         The current presses, to which these are added.
     """
-    pressed, tag = presses or {}, statement.tags[0]
-    now, wanted = pressed.get(tag, 0), 1
+    pressed, tag, way = presses or {}, statement.tags[0], statement.leaning
+    now, net, power = pressed.get(tag, 0), -int(way), learned.press_power
     if learned.base is not None:
-        values = np.array(learned.values, dtype=np.float64)
-        for each, steps in pressed.items():
-            place = learned.place_of(each)
-            values[place] += learned.steps[place] * steps
-        leaning, by_press = _leaning_and_press(learned, learned.base, values, tag)
-        if by_press > 0:
-            # Rounding may lift n presses slightly above n.
-            wanted = math.ceil(statement.leaning * leaning / by_press - 1e-9)
-    # Net presses that oppose the statement, so that it is not said again.
-    net = max(1, wanted - statement.leaning * now)
-    steps = -statement.leaning * min(MAX_PRESSES, net) - now
+        placed = {learned.place_of(each): n for each, n in pressed.items()}
+        values = press(learned.values, placed, learned.steps, power)
+        leaning, by_step = _leaning_and_step(learned, learned.base, values, tag)
+        # Net presses that oppose the statement, so that it is not said again.
+        every = -way * np.arange(1, MAX_PRESSES + 1)
+        left = way * (leaning + by_step * (press_moves(every, power) - press_moves(now, power)))
+        enough = left <= 1e-9 * abs(by_step)
+        if by_step > 0:
+            net = int(every[np.argmax(enough)] if enough.any() else every[-1])
+    steps = net - now
     return {tag: steps} if steps * statement.leaning < 0 else {}
 
 
@@ -202,8 +192,10 @@ class _Groups:
     ----------
     strength
         Leanings in standard deviations of the person's scores (groups).
-    own, length, others
-        `own`, `of` and `others` of `Evidence`; the first and the last one for each group.
+    own, others
+        `own` and `others` of `Evidence` (groups).
+    liked
+        The positions of the liked items of the history.
     counts
         How many items carry a tag of each group.
     sayable
@@ -217,7 +209,7 @@ class _Groups:
     group: Array
     strength: Array
     own: Array
-    length: int
+    liked: set[int]
     others: Array
     counts: Array
     sayable: Array
@@ -250,7 +242,7 @@ class _Groups:
             group,
             carriers.means(scores) / spread,
             carriers.count_in(np.array(liked, dtype=np.int64)),
-            len(liked),
+            set(liked),
             others,
             counts,
             (counts > 0) & (counts < len(scores)) & (others > 0),
@@ -258,52 +250,99 @@ class _Groups:
             lowered,
         )
 
+    @property
+    def length(self) -> int:
+        """How many items were liked."""
+        return len(self.liked)
+
     def told(self, known: int, guessed: int, away: int) -> list[Statement]:
         """Return at most so many statements of each sort, none about what another says."""
         expected = self.length * self.others
         lean, own = self.strength, self.own
         is_known = (lean >= _KNOWN) & (own >= _LEAST_OWN) & (own >= _MORE * expected)
-        # One item less, and a little more expected: two items of a rare tag may be chance.
-        lift = (own - 1) / (expected + _EXPECTED)
+        # By how much o = own - 1 items are more likely at the own rate than at everybody's, the
+        # Poisson o log(o / e) - (o - e). One item less: two items of a rare tag may be chance.
+        o = np.maximum(own - 1.0, 0.0)
+        surprise = o * np.log(np.maximum(o, 1e-12) / np.maximum(expected, 1e-12)) - (o - expected)
+        is_known &= (o > expected) & (surprise >= _SURPRISE)
+        is_stated, is_telling = self._stated()
+        # Two of thirty may be chance, and two that somebody has tagged are two of few.
+        is_known &= (own > _LEAST_OWN) | (is_stated & (self.length <= _LONG))
+        # Half an item more expected, so that ten of fourteen go before two where none was expected.
+        lift = o / (expected + _EXPECTED) * np.maximum(lean, 0.0)
         is_guess = (lean >= _GUESSED) & (own == 0) & (expected < 1)
-        is_guess &= (self.counts >= _LEAST_ITEMS) & ~self.raised
+        is_guess &= (self.counts >= _LEAST_ITEMS) & ~self.raised & is_telling
         is_away = (lean <= -_AWAY) & (self.others >= _COMMON) & (expected >= _LEAST_EXPECTED)
         is_away &= own < _LESS * expected
         may_rise, may_fall = self.sayable & ~self.lowered, self.sayable & ~self.raised
+        # What metadata name is said before groups that the fit found, which are named by items. Of
+        # these, two items or most of the history tell nothing.
+        columns = [j for j, tag in enumerate(self.profile.tags) if not tag.discovered]
+        declared = np.isin(np.arange(len(own)), self.group[columns])
+        is_known &= declared | ((own > _LEAST_OWN) & (2 * own <= self.length))
+        # Why an item of the history belongs to an avoided group, nobody could follow.
+        is_away &= declared | (own == 0)
+        first = 1e9 * declared
         blocked = np.zeros(len(own), dtype=bool)
         found: list[Statement] = []
-        # What metadata name is said before groups that the fit found, which are named by items.
-        named = np.zeros(len(own))
-        declared = [j for j, tag in enumerate(self.profile.tags) if not tag.discovered]
-        named[self.group[declared][self.group[declared] >= 0]] = 1e9
         sorts: tuple[tuple[int, Literal["known", "guessed"], Literal[1, -1], Array, Array], ...] = (
-            (known, "known", 1, named + lift * np.sqrt(np.maximum(lean, 0.0)), is_known & may_rise),
+            (known, "known", 1, first + lift, is_known & may_rise),
             # Of two guesses as strong, the one about more items says more.
-            (guessed, "guessed", 1, named + lean * np.sqrt(self.counts), is_guess & may_rise),
+            (guessed, "guessed", 1, first + lean * np.sqrt(self.counts), is_guess & may_rise),
             (away, "known", -1, -lean, is_away & may_fall),
         )
         for n, kind, way, order, allowed in sorts:
-            # A group that is told by the same items as one before would say the same again.
-            new: dict[tuple[Any, ...], Statement] = {}
+            told: list[set[int]] = []
+            named = set[int]()
             groups = self._first(order, allowed, blocked)
-            while len(new) < n and (g := next(groups, None)) is not None:
-                said = self.statement(kind, way, g)
-                new.setdefault(said.like or said.tags, said)
-            found += new.values()
+            while len(told) < n and (g := next(groups, None)) is not None:
+                items = self._items(g)
+                if all(len(items & each) <= _SAME_ITEMS * len(items | each) for each in told):
+                    found.append(self.statement(kind, way, g, named))
+                    named |= items if found[-1].like else set()
+                    told.append(items)
         return found
 
     def statement(
-        self, kind: Literal["known", "guessed"], leaning: Literal[1, -1], g: int
+        self,
+        kind: Literal["known", "guessed"],
+        leaning: Literal[1, -1],
+        g: int,
+        named: Collection[int] = (),
     ) -> Statement:
-        """Return a statement about a group."""
+        """Return a statement about a group; it names items not yet named, if there are any."""
         evidence = Evidence(int(self.own[g]), self.length, float(self.others[g]))
         tags = tuple(self.profile.tags[j] for j in self._members(g))
         like: tuple[str, ...] = ()
-        if tags[0].is_titles and self.own[g]:
-            carriers = set(self.base.group_carriers.items[[g]].indices.tolist())
+        if tags[0].is_titles and self.own[g] and leaning > 0:
+            items = self._items(g)
             pairs = zip(self.profile.places, self.profile.titles, strict=False)
-            like = tuple(title for place, title in pairs if place in carriers)[:N_LIKE]
-        return Statement(kind, leaning, tags, evidence, abs(float(self.strength[g])), like)
+            left = items.difference(named) or items
+            like = tuple(title for place, title in pairs if place in left)
+        strength = abs(float(self.strength[g]))
+        return Statement(kind, leaning, tags, evidence, strength, like[:N_LIKE])
+
+    def _stated(self) -> tuple[Array, Array]:
+        """Return which groups have a tag of a feature that most items state, or a discovered one.
+
+        That no item of the history is said to be stylish says little where few items are tagged.
+        The second mask is without bare numbers, such as years: they are no guess that tells
+        anything.
+        """
+        features, numbers = number_features(self.profile.tags)
+        carriers = self.base.carriers.items
+        states = np.zeros((len(features), carriers.shape[1]), dtype=bool)
+        states[np.repeat(numbers, self.base.carriers.counts), carriers.indices] = True
+        common = states.mean(axis=1) >= _STATED
+        tags, groups = self.profile.tags, np.arange(len(self.own))
+        stated = [j for j, tag in enumerate(tags) if tag.discovered or common[numbers[j]]]
+        telling = [j for j in stated if tags[j].discovered or not tags[j].is_bare]
+        return np.isin(groups, self.group[stated]), np.isin(groups, self.group[telling])
+
+    def _items(self, g: int) -> set[int]:
+        """Return the liked items of the history that carry a group; all carriers if none does."""
+        items = set(self.base.group_carriers.items[[g]].indices.tolist())
+        return items & self.liked or items
 
     def _first(self, order: Array, allowed: Array, blocked: Array) -> Iterator[int]:
         """Yield the groups that say something new in order, and mark what they say as blocked."""
@@ -328,10 +367,10 @@ class _Groups:
             blocked[self.group[nested.indices[nested.indptr[j] : nested.indptr[j + 1]]]] = True
 
 
-def _leaning_and_press(
+def _leaning_and_step(
     profile: Profile, base: LeaningBase, values: Array, tag: Tag
 ) -> tuple[float, float]:
-    """Return the leaning towards a tag's group at some affinities, and what a press adds to it."""
+    """Return the leaning towards a tag's group at some affinities, and what a step adds to it."""
     place = profile.place_of(tag)
     number = -1 if profile.near_equal_group is None else int(profile.near_equal_group[place])
     if number < 0:

@@ -407,23 +407,6 @@ class TaggedModelContract(ModelContract):
             assert all(reason.tag != GENERAL for reason in reasons)
         assert n_reasons > 0
 
-    def test_the_parts_of_scores_sum_to_them(self, fitted: Any) -> None:
-        X, history = _row(1, 5), ["i1", "i5"]
-        places = np.array([[4, 2, -1]])
-        few, every = fitted.score_parts(X, places), fitted.score_parts(X)
-        assert every.parts.shape == (5, 1, len(fitted.items_))
-        assert_allclose(few.parts[:, :, :2], every.parts[:, :, [4, 2]])
-        assert few.listed.tolist() == [[True, True, False]]
-        for n, item in enumerate(("i4", "i2")):
-            found = fitted.explain(item, history)
-            covered = found.cover.explained if hasattr(found, "cover") else found.score
-            assert few.scores[0, n] == pytest.approx(covered, rel=1e-9)
-            assert few["general"][0, n] == pytest.approx(found.general, rel=1e-9, abs=1e-12)
-            by_tags = few["declared"] + few["discovered"] + few["popularity"]
-            assert by_tags[0, n] == pytest.approx(sum(found.tags.values()), rel=1e-9, abs=1e-12)
-        shares = fitted.list_shares(X, places)
-        assert sum(shares.parts.values()) == pytest.approx(1.0)
-
     def test_impacts_sum_to_one(self, fitted: Any) -> None:
         assert sum(fitted.profile(["i1", "i5"]).impacts.values()) == pytest.approx(1.0)
 

@@ -101,11 +101,6 @@ class StudyAnalysis:
     n_left_out: int = 0
     without_failed: tuple[Outcome, ...] = ()
 
-    @property
-    def is_significant(self) -> bool:
-        """Whether any planned difference is, after correction."""
-        return any(self.is_clear(c) for o in self.outcomes for c in o.contrasts)
-
     def is_clear(self, contrast: Contrast) -> bool:
         """Return whether a planned difference is significant after correction."""
         p = contrast.p_corrected
@@ -211,7 +206,7 @@ def _corrected(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     planned = [c.p for o in outcomes if o.is_primary for c in o.contrasts]
     if not planned:
         return tuple(outcomes)
-    corrected = iter(holm(planned))
+    corrected = iter(_holm(planned))
     return tuple(
         replace(o, contrasts=tuple(replace(c, p_corrected=next(corrected)) for c in o.contrasts))
         if o.is_primary
@@ -220,7 +215,7 @@ def _corrected(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     )
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def _holm(p_values: Sequence[float]) -> list[float]:
     """Return p values after Holm's correction.
 
     That of statsmodels collects garbage at each call, which takes longer than all else here.
@@ -230,8 +225,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     corrected = np.empty(len(p))
     corrected[order] = np.minimum(steps, 1.0)
-    found: list[float] = corrected.tolist()
-    return found
+    return [float(each) for each in corrected]
 
 
 def _arm_summary(own: pl.DataFrame, arm: str) -> ArmSummary:

@@ -165,18 +165,13 @@ def codebook(study: UserStudy) -> pl.DataFrame:
         text = study.words(question.text, language)
         rows.append(("answers", f"question {question.id}", text, values))
     for arm in study.arms:
-        shown = [
-            n for n in ("match", "profile", "statements", "presses", "words") if _is_on(arm, n)
-        ]
+        parts = ("match", "profile", "statements", "presses", "words")
+        shown = [name for name in parts if getattr(arm, name)]
         shown += [f"reasons: {', '.join(arm.parts)}"] if arm.parts else []
         rows.append(("sessions", f"arm {arm.name}", f"model {arm.model}", "; ".join(shown)))
     for task in study.tasks:
         rows.append(("sessions", f"task {task.id}", study.words(task.text, language), ""))
     return pl.DataFrame(rows, schema=["table", "name", "meaning", "values"], orient="row")
-
-
-def _is_on(arm: Any, name: str) -> bool:
-    return bool(getattr(arm, name))
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from teaser.app.pages.cards import (
     ProfileView,
     ReasonRow,
     TagRow,
-    boost_row,
-    describe_reasons,
-    plain_card,
+    card_views,
+    narrowed,
     profile_view,
     reason_rows,
 )
@@ -129,7 +128,7 @@ class ShownList:
     @cached_property
     def entries(self) -> list[Recommendation]:
         """The items with the reasons that the arm shows."""
-        return [_narrowed(entry, self.arm.parts) for entry in self.whole]
+        return [narrowed(entry, self.arm.parts) for entry in self.whole]
 
     @cached_property
     def statements(self) -> list[Statement]:
@@ -169,21 +168,7 @@ class ShownList:
 
     def cards(self, texts: Texts, moves: Mapping[ItemId, int | str] | None) -> list[CardView]:
         """Return the cards of the page."""
-        arm, catalogue, is_new = self.arm, self.personal.catalogue, self.personal.is_new
-        found = []
-        for place, entry in zip(self.places.tolist(), self.entries, strict=True):
-            boosts = catalogue.placed.boosts_of(place) if "site" in arm.parts else ()
-            has_why = not is_new and (entry.reasons or "general" in arm.parts)
-            found.append(
-                replace(
-                    plain_card(catalogue, entry.item_id, texts),
-                    match=None if is_new else self.personal.scored.match(place),
-                    why=describe_reasons(entry, self.personal, texts) if has_why else "",
-                    boosts=[boost_row(name, x, entry.item_id, texts) for name, x in boosts],
-                    moved=moves.get(entry.item_id) if moves else None,
-                )
-            )
-        return found
+        return card_views(self.personal, self.places, texts, moves, parts=self.arm.parts)
 
     def reasons(self, texts: Texts) -> dict[ItemId, list[ReasonRow]]:
         """Return the reasons of each item as rows with shares, where the arm shows reasons."""
@@ -239,18 +224,6 @@ def _part(row: ReasonRow) -> str:
     if isinstance(row.row, TagRow):
         return "general" if row.row.tag == GENERAL else "tags"
     return "site" if row.kind == "boost" else "viewed"
-
-
-def _narrowed(entry: Recommendation, parts: tuple[str, ...]) -> Recommendation:
-    """Return an entry with the parts of its reasons that an arm shows."""
-    kept = tuple(
-        reason
-        for reason in entry.reasons
-        if ("tags" if isinstance(reason, Reason) else reason.kind) in parts
-    )
-    if "general" in parts:
-        return replace(entry, reasons=kept)
-    return replace(entry, reasons=kept, general=0.0, general_share=0.0)
 
 
 def _reason(reason: Any) -> dict[str, Any]:

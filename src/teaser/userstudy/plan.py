@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 from teaser import artifact
 from teaser.app.i18n.texts import LANGUAGES
+from teaser.app.pages.cards import REASON_PARTS
 from teaser.app.settings import Settings
 from teaser.errors import ParameterError, closest
 from teaser.evaluate.study.plan import Strict, plan_file, validate
 
 # A text in one language, or in each language of the study: { en = "...", nl = "..." }.
 Words = str | Mapping[str, str]
-REASON_PARTS = ("tags", "viewed", "general", "site")
 # Settings of the site that change one arm's list; all others are the same for the whole study.
 ARM_SETTINGS = ("boost", "time_zone", "interpreter", "synonyms")
 # Settings that the command line gives, or that another part of the study decides.

@@ -23,13 +23,13 @@ from teaser.app.brand import read_brand
 from teaser.app.catalogue import Catalogue
 from teaser.app.http import (
     TOKEN,
+    StoreRoute,
     forget,
-    holder_of,
     new_token,
     read_cookies,
     remember,
     services_of,
-    uses_store,
+    signed_token,
     valid_text,
 )
 from teaser.app.i18n.texts import texts_in
@@ -57,7 +57,7 @@ from teaser.userstudy.store import (
     spaced_code,
 )
 
-router = APIRouter()
+router = APIRouter(route_class=StoreRoute)
 
 _MAX_TEXT = 2_000
 _MAX_ID = 200
@@ -138,7 +138,6 @@ Form = Annotated[FormData, Depends(read_form)]
 
 
 @router.get("/")
-@uses_store
 def show(request: Request) -> Response:
     """Show the page where the person is; consent to somebody new."""
     own, recruiting = study_of(request), _recruiting(request.query_params)
@@ -167,7 +166,6 @@ def _first_page(request: Request, recruiting: Mapping[str, str]) -> Response:
 
 
 @router.post("/consent")
-@uses_store
 def consent(request: Request, form: Form) -> Response:
     """Give somebody who agrees a place in the plan."""
     own, recruiting = study_of(request), _recruiting(form)
@@ -188,7 +186,6 @@ def consent(request: Request, form: Form) -> Response:
 
 
 @router.post("/next")
-@uses_store
 def go_on(request: Request, form: Form) -> Response:
     """Store the answers of a page, and go to the next one."""
     own, found = study_of(request), _participant(request)
@@ -224,7 +221,6 @@ def go_on(request: Request, form: Form) -> Response:
 
 
 @router.post("/act")
-@uses_store
 def act(request: Request, form: Form) -> Response:
     """Do what a button of a task says: pick, choose, press, say something in words."""
     own, found = study_of(request), _participant(request)
@@ -255,7 +251,6 @@ def act(request: Request, form: Form) -> Response:
 
 
 @router.get("/look")
-@uses_store
 def look(request: Request, id: str = "") -> Response:  # noqa: A002 - the name in the address
     """Show one item of the list, and log that it was opened."""
     own, found = study_of(request), _participant(request)
@@ -292,14 +287,12 @@ def picture(request: Request, item_id: str) -> Response:
 
 
 @router.get("/withdraw")
-@uses_store
 def ask_withdrawal(request: Request) -> Response:
     """Ask for the code with which a person withdraws."""
     return _page(request, "withdraw.html", found=_participant(request), done=None)
 
 
 @router.post("/withdraw")
-@uses_store
 def withdraw(request: Request, form: Form) -> Response:
     """Delete everything of the person who has the code."""
     own = study_of(request)
@@ -413,7 +406,7 @@ def _token(request: Request, recruiting: Mapping[str, str]) -> str:
     if RECRUITING[0] in recruiting:
         secret = study_of(request).people.recruit_secret(recruiting[RECRUITING[0]])
         return new_token(store.signing_key, secret)
-    return holder_of(read_cookies(request), store, trusts_signature=True)[0] or ""
+    return signed_token(read_cookies(request), store) or ""
 
 
 def _participant(request: Request) -> Participant | None:

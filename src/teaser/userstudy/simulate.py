@@ -1,4 +1,4 @@
-"""Simulated people: through the real pages of a real server, or as tables alone.
+"""Simulated people: through the real pages of a real server.
 
 Answers follow one model. An outcome of a person in an arm is, in standard deviations,
 z = sqrt(1/2) u + sqrt(1/2) e + effect, where u is the person's and e is drawn anew in each arm; the
@@ -21,14 +21,12 @@ from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
 
 import numpy as np
-import polars as pl
 import uvicorn
 from numpy.typing import NDArray
 
 from teaser.app.run import bind
 from teaser.app.store import Store, id_of
 from teaser.errors import ResourceError
-from teaser.userstudy.export import COLUMNS, StudyTables
 from teaser.userstudy.plan import Question, Step, UserStudy
 from teaser.userstudy.server import create_study_app
 from teaser.userstudy.store import StudyStore
@@ -95,44 +93,6 @@ def simulate_people(
     return found
 
 
-def simulate_tables(
-    study: UserStudy, people: int, effect: float, rng: np.random.Generator
-) -> StudyTables:
-    """Return the tables of simulated people who did not use the pages: answers alone."""
-    drawn = draw_answers(study, people, effect, rng)
-    asked, orders = study.arm_questions, study.orders
-    n_arms = len(orders[0])
-    names = [f"simulated {n}" for n in range(people)]
-    order = [orders[n % len(orders)] for n in range(people)]
-    places = {arm.name: n for n, arm in enumerate(study.arms)}
-    seen = np.array([[places[arm] for arm in each] for each in order])
-    values = np.take_along_axis(drawn, seen[:, :, None], axis=1)
-    flip = np.array([q.reversed for q in asked])
-    scored = np.where(flip, np.array([q.points for q in asked]) + 1 - values, values)
-    size = (people, n_arms, len(asked))
-    answers = pl.DataFrame(
-        {
-            "person": np.repeat(names, n_arms * len(asked)),
-            "position": np.broadcast_to(np.arange(1, n_arms + 1)[None, :, None], size).ravel(),
-            "arm": np.repeat([arm for each in order for arm in each], len(asked)),
-            "question": np.tile([q.id for q in asked], people * n_arms),
-            "outcome": np.tile([q.outcome for q in asked], people * n_arms),
-            "value": values.ravel(),
-            "scored": scored.ravel(),
-        }
-    )
-    frames: dict[str, Any] = {name: _empty(name) for name in COLUMNS}
-    answers = answers.with_columns(
-        seconds=pl.lit(0.0), task=pl.lit(""), text=pl.lit(None, pl.String)
-    )
-    frames["answers"] = answers.select(*COLUMNS["answers"])
-    said = {"person": names, "order": [" > ".join(each) for each in order], "mode": "simulated"}
-    frames["people"] = pl.concat(
-        [_empty("people"), pl.DataFrame({**said, "is_finished": True})], how="diagonal"
-    )
-    return StudyTables(**frames)
-
-
 def draw_answers(
     study: UserStudy, people: int, effect: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
@@ -170,14 +130,10 @@ def _bound(given: float | None, otherwise: float) -> float:
     return otherwise if given is None else given
 
 
-def _empty(name: str) -> pl.DataFrame:
-    return pl.DataFrame(schema={column: kind for column, (kind, _) in COLUMNS[name].items()})
-
-
 @contextmanager
 def _served(app: Any) -> Iterator[int]:
     """Serve an application on a free port of loopback, and give the port."""
-    (listener,) = bind("127.0.0.1", 0)
+    listener = bind("127.0.0.1", 0)
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

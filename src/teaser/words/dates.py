@@ -92,7 +92,7 @@ class DateReader(RequestReader):
         is_list = not joint and start.kind in ("weekday", "bare", "named")
         if is_list:
             joint = self.length("join", "and", middle)
-        end = self._end(middle + joint) if joint else None
+        end = self._point(middle + joint) if joint else None
         # "today or tomorrow" is a period, "from tonight to the weekend" is not read.
         named = {start.kind, end.kind if end else ""} & {"named"}
         if end is None or (named and not is_list):
@@ -197,19 +197,10 @@ class DateReader(RequestReader):
             ahead = 7 - self.today.weekday() + int(found[0])
         day, end = self.today + ahead * _DAY, end + after
         end += self.length("date", "coming", end)
-        exact = self._day(end) or self._day_after_article(end)
+        exact = self._day(end)
         if exact is not None:
             return _Point(exact.first, exact.last, end - place + exact.length)
         return _Point(day, day, self._with_part(place, end - place), "", "weekday")
-
-    def _end(self, place: int) -> _Point | None:
-        return self._point(place) or self._day_after_article(place)
-
-    def _day_after_article(self, place: int) -> _Point | None:
-        if place < len(self.words) and self.words[place] in ("the", "de", "le"):
-            found = self._day(place + 1)
-            return None if found is None else _Point(found.first, found.last, found.length + 1)
-        return None
 
     def _day(self, place: int) -> _Point | None:
         """Read `5 December 2026`, `December 5th`, `5/12`, `2026-12-05`."""

@@ -7,7 +7,7 @@ from typing import cast
 from teaser.data.tags import Tag
 from teaser.words.dates import Years
 from teaser.words.segmenter import Atom, Limit
-from teaser.words.vocabulary import Name, Vocabulary, steps_of
+from teaser.words.vocabulary import PART, Name, Vocabulary, steps_of
 from teaser.words.wishes import BARE, OF_TAGS, SLIGHT, STRONG, Kind, Lasts, Period, Sign, Wish
 
 # Features of these kinds filter where a tag is only mentioned; all others are pressed.
@@ -85,9 +85,15 @@ class Drafts:
         the list, if there is one.
         """
         bands, column = self.vocabulary.bands_of(about), self.vocabulary.column_of(about)
-        if not bands or (len(bands) > _MOST_BANDS and column is None):
+        if about == "players":
+            return self.add_solo(words)
+        if about == "length" and not bands and column is None:
+            return self.add_scale("pages", direction, words)
+        if column is None and (not bands or len(bands) > _MOST_BANDS):
             return False
-        if len(bands) > _MOST_BANDS and column is not None:
+        # Bands that were made of the column itself say no more than its numbers.
+        own = not bands or bands[0].feature == column
+        if column is not None and (own or len(bands) > _MOST_BANDS):
             middle = self.vocabulary.medians[column]
             kind: Kind = "at_least" if direction > 0 else "at_most"
             self.add(Wish(kind, column, number=middle, words=words))
@@ -95,6 +101,14 @@ class Drafts:
         for tag, steps in steps_of(bands, direction).items():
             self.add(Wish("press", str(tag), steps, words=words))
         return True
+
+    def add_solo(self, words: str) -> bool:
+        """Add the wish for what one player can play; return whether there is such a column."""
+        columns = self.vocabulary.columns_of("players")
+        column = next((name for name in columns if "max" not in name.casefold()), None)
+        if column is not None:
+            self.add(Wish("at_most", column, number=1.0, words=words))
+        return column is not None
 
     def add_years(self, years: Years, sign: Sign | None, words: str) -> bool:
         """Add the wishes about a run of years; return whether there are any.
@@ -162,6 +176,8 @@ _TARGETS = frozenset({"name", "scale", "appeal", "place", "feature", "habit"})
 _RATHER = Sign("press", SLIGHT)
 # How many atoms are looked ahead at most.
 _AHEAD = 40
+# The most tags that a part of a name presses, and that it excludes.
+_MOST_PARTS, _MOST_EXCLUDED = 3, 10
 _OUTSIDE = frozenset({"outside", "buiten"})
 
 
@@ -298,7 +314,7 @@ class Grammar:
         if self.vocabulary.is_place(tag):
             self._add_place(tag, atom)
         else:
-            self.named.append((tag, atom))
+            self.named += [(each, atom) for each in self._with_parts(tag, at)]
             self.place = ""
         self.feature = ""
 
@@ -314,6 +330,23 @@ class Grammar:
             return misfit, name.rank, coarse, -self.vocabulary.counts.get(name.tag, 0)
 
         return min(names, key=rank).tag
+
+    def _with_parts(self, tag: Tag, at: int) -> list[Tag]:
+        """Return a tag, and others that a part of a name means: the most carried of them.
+
+        Two parts side by side mean the tags with both: "deck building".
+        """
+        names = _names(self.atoms[at])
+        if any(name.rank < PART for name in names if name.tag == tag):
+            return [tag]
+        parts = [name.tag for name in names if name.rank == PART]
+        before = self.atoms[at - 1] if at else None
+        if before is not None and self.named and self.named[-1][1] is before:
+            both = [name.tag for name in _names(before) if name.tag in parts]
+            if both:
+                self.named = [each for each in self.named if each[1] is not before]
+                parts = both
+        return sorted(parts, key=lambda each: -self.vocabulary.counts[each])[:_MOST_PARTS]
 
     def _feature_after(self, at: int) -> str:
         """Return the feature that is named right after a name: Antwerp province."""
@@ -361,9 +394,14 @@ class Grammar:
         if not named:
             return
         excluded = self.sign is not None and self.sign.kind in ("without", "never")
-        if excluded and len({tag.feature for tag, _ in named}) > 1:
-            # "no jazz concerts" does not exclude all concerts: the rarest name is meant.
-            named = [min(named, key=lambda each: self.vocabulary.counts.get(each[0], 0))]
+        if excluded:
+            if len({tag.feature for tag, _ in named}) > 1:
+                # "no jazz concerts" does not exclude all concerts: the rarest name is meant.
+                rarest = min(named, key=lambda each: self.vocabulary.counts.get(each[0], 0))[1]
+                named = [each for each in named if each[1] is rarest]
+            # "no dice" excludes all tags with the word.
+            parts = [(n.tag, atom) for _, atom in named for n in _names(atom) if n.rank == PART]
+            named = list(dict.fromkeys((*named, *parts[:_MOST_EXCLUDED])))
         for tag, atom in named:
             self.drafts.add_tag(tag, self.sign, self._words(atom, self.sign is not None))
         self.sign_used = True
@@ -472,8 +510,6 @@ class Grammar:
         found = next((tag for tag in days if tag.value.casefold() == atom.value), None)
         if found is not None:
             self.named.append((found, atom))
-        elif atom.value == "weekend" and self.vocabulary.has_dates:
-            self._read_date(at, replace(atom, value=Period("weekend")))
         else:
             self._not_understood(atom)
 
@@ -580,3 +616,7 @@ class Grammar:
         """Return the words of an atom, from its sign on."""
         start = min(atom.start, self.sign_at) if with_sign and self.sign else atom.start
         return self.text[start : atom.end]
+
+
+def _names(atom: Atom) -> tuple[Name, ...]:
+    return cast(tuple[Name, ...], atom.value) if atom.kind == "name" else ()

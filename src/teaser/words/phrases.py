@@ -3,10 +3,9 @@
 import re
 import tomllib
 import unicodedata
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from math import log
 from typing import Generic, Literal, TypeVar
@@ -418,47 +417,30 @@ class Lexicon:
         What each phrase means.
     sections
         The same by section: a phrase of words, and the keys it stands under.
+    longest
+        The most words of a phrase.
     """
 
     language: str
     phrases: PhraseIndex[Meaning]
-    sections: Mapping[str, "Section"]
+    sections: Mapping[str, Mapping[tuple[str, ...], list[str]]]
+    longest: int
 
     def find(self, section: str, words: list[str], place: int) -> tuple[str, int] | None:
         """Return the key of the longest phrase of a section at a place, and its length."""
-        return self.sections[section].at(words, place)
+        found = self._found(section, words, place)
+        return next(((known[0], length) for known, length in found), None)
 
     def find_key(self, section: str, key: str, words: list[str], place: int) -> int:
         """Return the length of the longest phrase under one key of a section, 0 if none."""
-        return self.sections[section].length_of(key, words, place)
+        found = self._found(section, words, place)
+        return next((length for known, length in found if key in known), 0)
 
-
-class Section:
-    """The phrases of a section of a lexicon."""
-
-    def __init__(self) -> None:
-        self._keys: dict[tuple[str, ...], list[str]] = {}
-        self._longest = 0
-
-    def add(self, phrase: tuple[str, ...], key: str) -> None:
-        """Add a phrase under a key."""
-        self._keys.setdefault(phrase, []).append(key)
-        self._longest = max(self._longest, len(phrase))
-
-    def at(self, words: list[str], place: int) -> tuple[str, int] | None:
-        """Return the first key of the longest phrase at a place, and its length."""
-        return next(((found[0], length) for found, length in self._found(words, place)), None)
-
-    def length_of(self, key: str, words: list[str], place: int) -> int:
-        """Return the length of the longest phrase under a key at a place, 0 if none."""
-        return next((length for found, length in self._found(words, place) if key in found), 0)
-
-    def _found(self, words: list[str], place: int) -> Iterator[tuple[list[str], int]]:
+    def _found(self, section: str, words: list[str], place: int) -> Iterator[tuple[list[str], int]]:
         """Yield the keys of phrases at a place, the longest phrase first."""
-        for length in range(min(self._longest, len(words) - place), 0, -1):
-            found = self._keys.get(tuple(words[place : place + length]))
-            if found:
-                yield found, length
+        for length in range(min(self.longest, len(words) - place), 0, -1):
+            if known := self.sections[section].get(tuple(words[place : place + length])):
+                yield known, length
 
 
 @dataclass(frozen=True)
@@ -502,14 +484,16 @@ def lexicon(language: str) -> Lexicon:
         return lexicon("en")
     phrases: PhraseIndex[Meaning] = PhraseIndex({language: ()})
     data = _read(f"{language}.toml")
-    sections = {name: Section() for name in SECTIONS}
+    sections: dict[str, dict[tuple[str, ...], list[str]]] = {}
     for name in SECTIONS:
+        known = sections.setdefault(name, {})
         for key, listed in data.get(name, {}).items():
             for phrase in listed:
                 words = keys(phrase) or (phrase,)
                 phrases.add(words, Meaning(name, key))
-                sections[name].add(words, key)
-    return Lexicon(language, phrases, sections)
+                known.setdefault(words, []).append(key)
+    longest = max(len(words) for known in sections.values() for words in known)
+    return Lexicon(language, phrases, sections, longest)
 
 
 @cache
@@ -545,59 +529,49 @@ _ENOUGH = 0.6
 _LETTERS = 24
 
 
-@dataclass(frozen=True)
 class TitleIndex:
-    """The titles of a catalogue by their words; equal ones stand for the first item given."""
+    """The titles of a catalogue by their words; equal ones stand for the first item given.
 
-    ids: Sequence[str] = ()
-    _words: list[tuple[str, ...]] = field(default_factory=list, repr=False)
-    _exact: dict[str, int] = field(default_factory=dict, repr=False)
-    _holding: dict[str, list[int]] = field(default_factory=dict, repr=False)
+    Parameters
+    ----------
+    titles
+        Pairs of an item id and a title, the most popular first.
+    skipped
+        Articles, which may be left out at the start of a title.
+    """
 
-    @classmethod
-    def from_titles(
-        cls, titles: Iterable[tuple[str, str]], skipped: frozenset[str]
-    ) -> "TitleIndex":
-        """Return an index of pairs of an item id and a title, the most popular first.
-
-        Parameters
-        ----------
-        skipped
-            Articles, which may be left out at the start of a title.
-        """
-        index, holding = cls([]), defaultdict(list)
-        ids = []
+    def __init__(
+        self, titles: Iterable[tuple[str, str]] = (), skipped: frozenset[str] = frozenset()
+    ) -> None:
+        self._places: dict[str, int] = {}
+        self._words: list[tuple[str, ...]] = []
+        self._exact: dict[str, int] = {}
+        self._holding: dict[str, list[int]] = {}
         for place, (item_id, title) in enumerate(titles):
             words = keys(title)[:_LONGEST_TITLE]
-            ids.append(item_id)
-            index._words.append(words)
-            if not words:
-                continue
-            index._exact.setdefault(" ".join(words), place)
+            self._places[item_id] = place
+            self._words.append(words)
+            if words:
+                self._exact.setdefault(" ".join(words), place)
             if len(words) > 1 and words[0] in skipped:
-                index._exact.setdefault(" ".join(words[1:]), place)
+                self._exact.setdefault(" ".join(words[1:]), place)
             for word in dict.fromkeys(words):
-                holding[word].append(place)
-        return cls(ids, index._words, index._exact, dict(holding))
+                self._holding.setdefault(word, []).append(place)
+        self._ids = list(self._places)
 
     def __contains__(self, item_id: object) -> bool:
-        return item_id in self._known
+        return item_id in self._places
 
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.ids)
+    def exact(self, words: Sequence[str], least: int = 2) -> tuple[str, int] | None:
+        """Return the item whose whole title the first words are, and how many they are.
 
-    def exact(self, words: Sequence[str]) -> tuple[str, int] | None:
-        """Return the item whose whole title the first words are, and their number, at least two.
-
-        The longest title goes first.
+        The longest title goes first; it has at least so many words.
         """
-        words = words[:_LONGEST_TITLE]
         longest = next((i for i, word in enumerate(words) if not word), len(words))
-        for length in range(longest, 1, -1):
+        for length in range(longest, least - 1, -1):
             place = self._exact.get(" ".join(words[:length]))
             if place is not None:
-                return self.ids[place], length
+                return self._ids[place], length
         return None
 
     def find(self, words: Sequence[str]) -> tuple[str, int] | None:
@@ -607,11 +581,7 @@ class TitleIndex:
         of its words: log(titles / titles with the word).
         """
         words = [word for word in words[: _LONGEST_TITLE + 2] if word]
-        for length in range(len(words), 0, -1):
-            place = self._exact.get(" ".join(words[:length]))
-            if place is not None:
-                return self.ids[place], length
-        return self._nearest(words)
+        return self.exact(words, 1) or self._nearest(words)
 
     def _nearest(self, words: Sequence[str]) -> tuple[str, int] | None:
         n = len(self._words)
@@ -637,7 +607,7 @@ class TitleIndex:
             enough = share >= _ENOUGH and 2 * known > last
             if enough and (best is None or (share, -place) > best[:2]):
                 best = share, -place, last
-        return (self.ids[-best[1]], best[2]) if best else None
+        return (self._ids[-best[1]], best[2]) if best else None
 
 
 def _alike(given: str, word: str) -> bool:

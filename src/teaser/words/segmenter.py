@@ -13,12 +13,13 @@ from teaser.words.phrases import (
     Meaning,
     RequestReader,
     Token,
+    fold,
     lexicon,
     ordinary_words,
     split_compound,
     tokenize,
 )
-from teaser.words.vocabulary import SURNAME, Name, Vocabulary, are_decades
+from teaser.words.vocabulary import PART, SURNAME, Name, Vocabulary, are_decades
 from teaser.words.wishes import Sign
 
 Bound = Literal["at_most", "at_least"]
@@ -31,6 +32,10 @@ _UNITS = {
     "minutes": ("length", 1.0),
     "hours": ("length", _MINUTES),
     "rating": ("rating", 1.0),
+    "pages": ("pages", 1.0),
+    "episodes": ("episodes", 1.0),
+    "players": ("players", 1.0),
+    "ages": ("ages", 1.0),
     "other": ("other", 1.0),
 }
 
@@ -68,6 +73,9 @@ class LimitReader(RequestReader):
         A bound on what the items have no column for is an empty one.
         """
         topic = self.find("about", place)
+        named = self.vocabulary.column_named(self.words[place]) if topic is None else None
+        if named:
+            topic = f"={named}", 1
         if topic:
             start = place + topic[1]
             start += self._fillers(start)
@@ -98,6 +106,8 @@ class LimitReader(RequestReader):
         scale = _MINUTES if high.about == "length" and not low.about else 1.0
         hours = high.number / _MINUTES if high.about == "length" else 0.0
         numbers = (low.number * scale if hours and low.number < hours else low.number, high.number)
+        if about == "players":
+            return self._players("", numbers), length
         column = self._column(about, high.number)
         if column is None:
             return (), length
@@ -117,6 +127,7 @@ class LimitReader(RequestReader):
         elif not topic:
             # "for 15 euro"
             start += int(self.words[place] in ("for", "voor", "pour"))
+            start += int(start > place and self.words[start : start + 1] in (["a"], ["an"]))
         amount = self._amount(start)
         if amount is None:
             return None
@@ -134,6 +145,10 @@ class LimitReader(RequestReader):
             return None
         if not about and not after and self._counts_items(end):
             return (), end - place
+        if about == "players":
+            is_up_to = self.words[place : place + 2] == ["up", "to"]
+            number = (amount.number, amount.number)
+            return self._players("at_least" if is_up_to else kind, number), end - place
         column = self._column(about, amount.number)
         if column is None:
             return ((), end - place) if about else None
@@ -142,6 +157,17 @@ class LimitReader(RequestReader):
             kind = "at_least" if is_rating else "at_most"
         named: Bound = "at_most" if kind == "at_most" else "at_least"
         return (Limit(named, column, amount.number),), end - place
+
+    def _players(self, kind: str, numbers: tuple[float, float]) -> tuple[Limit, ...]:
+        """Return the bounds for a number of players: the fewest and the most that an item takes."""
+        columns = self.vocabulary.columns_of("players")
+        fewest = [name for name in columns if "max" not in name.casefold()]
+        most = [name for name in columns if "min" not in name.casefold()]
+        if kind:
+            named: Bound = "at_most" if kind == "at_most" else "at_least"
+            return tuple(Limit(named, name, numbers[0]) for name in most[:1])
+        low = tuple(Limit("at_most", name, numbers[0]) for name in fewest[:1])
+        return low + tuple(Limit("at_least", name, numbers[1]) for name in most[:1])
 
     def _counts_items(self, place: int) -> bool:
         """Return whether a number counts items, by what follows: no more than two concerts."""
@@ -175,7 +201,11 @@ class LimitReader(RequestReader):
             more = int(self.mark(start + length) in _CURRENCY)
             return _Amount(number, "price", length + more + int(before))
         if not unit:
-            return _Amount(number, "", length)
+            following = self.token(start + length)
+            column = self.vocabulary.column_named(following.key) if following else None
+            return (
+                _Amount(number, f"={column}", length + 1) if column else _Amount(number, "", length)
+            )
         about, factor = _UNITS[unit[0]]
         total = length + unit[1]
         number *= factor
@@ -215,13 +245,13 @@ class LimitReader(RequestReader):
 
     def _unit_follows(self, place: int) -> bool:
         found = self.find("unit", place)
-        return bool(found) and found is not None and found[0] in ("hours", "minutes")
+        return bool(found) and found is not None and found[0] in ("hours", "minutes", "players")
 
     def _fillers(self, place: int) -> int:
         """Return how many small words stand before a number: a rating of at least ..."""
         length = 0
         while place + length < len(self.words) and self.words[place + length] in _SMALL:
-            if self.find("bound", place + length):
+            if self.find("bound", place + length) or self._number(place + length)[1]:
                 break
             length += 1
         return length
@@ -229,7 +259,7 @@ class LimitReader(RequestReader):
     def _column(self, about: str, number: float) -> str | None:
         """Return the column that a number is about; without a unit, the one it fits in."""
         if about:
-            return self.vocabulary.column_of(about)
+            return about[1:] if about[0] == "=" else self.vocabulary.column_of(about)
         price = self.vocabulary.column_of("price")
         if price:
             return price
@@ -418,7 +448,7 @@ class Segmenter:
         yield from self._named(names, place)
         for found in self.lexicon.phrases.at(self.words, place, self.lexicon.language):
             for meaning in found.values:
-                if meaning.section in _PRIORITY:
+                if meaning.section in _PRIORITY and self._can_be(meaning, found.values):
                     yield self._spoken(meaning, found.length)
                     if meaning.section == "like":
                         yield from self._title(place, found.length)
@@ -432,7 +462,8 @@ class Segmenter:
             values = [name for name in each.values if self._is_meant(name, place, each.length)]
             own = [n for n in values if n.language in ("", self.language)]
             if own:
-                yield _Candidate("name", tuple(own), each.length, 4)
+                is_part = all(name.rank == PART for name in own)
+                yield _Candidate("name", tuple(own), each.length, 2.3 if is_part else 4)
             elif values:
                 yield _Candidate("name", tuple(values), each.length, 0)
 
@@ -442,6 +473,12 @@ class Segmenter:
         if not is_surname or self.words[place] not in ordinary_words():
             return True
         return self.text[self.tokens[place].start].isupper()
+
+    def _can_be(self, meaning: Meaning, all_of_it: tuple[Meaning, ...]) -> bool:
+        """Return whether a phrase has a meaning here: `easy` where nothing is hard is a filler."""
+        about = meaning.key.partition(" ")[0]
+        is_alone = meaning.section != "scale" or len({each.section for each in all_of_it}) == 1
+        return is_alone or self.vocabulary.can_scale(about)
 
     def _spoken(self, meaning: Meaning, length: int) -> _Candidate:
         # A phrase with several meanings is read by its first section; fillers go last.
@@ -466,7 +503,10 @@ class Segmenter:
             return
         start = place + length
         spots = [i for i in range(start, min(len(self.words), start + 24)) if self.words[i]]
-        found = self.vocabulary.titles.find([self.words[i] for i in spots])
+        titles = self.vocabulary.titles
+        # A title is no misspelt tag.
+        written = [fold(self.text[self.tokens[i].start : self.tokens[i].end]) for i in spots]
+        found = titles.find(written) or titles.find([self.words[i] for i in spots])
         self._titles_left -= 1
         if found:
             item_id, used = found
@@ -506,7 +546,8 @@ class Segmenter:
             if halves:
                 out += [replace(token, key=half) for half in halves]
                 continue
-            right = self.vocabulary.speller(self.language).correct(token.key)
+            right = self.vocabulary.related(token.key) if self.language == "en" else None
+            right = right or self.vocabulary.speller(self.language).correct(token.key)
             out.append(replace(token, key=right) if right else token)
         return out
 

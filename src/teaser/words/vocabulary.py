@@ -2,15 +2,16 @@
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
+from rapidfuzz.distance import Prefix
 
 from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError
@@ -29,6 +30,7 @@ from teaser.words.phrases import (
     lexicon,
     stem,
 )
+from teaser.words.wishes import item_numbers, number_columns
 
 # The share of the bands at either end that "cheap" and "expensive" speak of.
 _SHARE = 0.4
@@ -137,8 +139,22 @@ Translations = Mapping[str, Mapping[Tag | str, str]]
 Synonyms = Mapping[str, Mapping[str, Sequence[str]]]
 _PLACES = ("town", "region", "country")
 _LONGEST_NAME = 120
+# The most words of a name of which parts are known, and the kinds that are named as a whole.
+_LONGEST_PART = 7
+_WHOLE = frozenset({*_PLACES, "person", "price", "day", "language", "age"})
 # The rank of a part of a name.
 SURNAME = 2
+PART = 3
+# Words that only say which number of a column is meant.
+_QUALIFIERS = frozenset({"min", "max", "num", "number", "average", "avg", "mean", "total", "count"})
+# Endings that related words differ in, after at least so many common letters.
+_ENDINGS = frozenset(
+    [
+        "", "s", "n", "es", "ed", "ing", "ling", "er", "ers", "y", "ies", "ic", "tic", "ical",
+        "tical", "al", "ce", "ion", "ions", "ation", "e", "a", "ist", "ive", "ly", "ry", "ous",
+    ]
+)  # fmt: skip
+_COMMON = 5
 _KIN = frozenset({"brothers", "sisters", "jr", "sr", "ii", "iii"})
 
 
@@ -153,7 +169,8 @@ class Name:
     language
         The language of the name; empty for the name in the data.
     rank
-        0 for the name in the data or its translation, 1 for a synonym, 2 for a part of a name.
+        0 for the name in the data or its translation, 1 for a synonym, 2 for a surname,
+        3 for another part of a name.
     """
 
     tag: Tag
@@ -243,20 +260,22 @@ class Vocabulary:
         names = _name_index(counts, kinds, translations or {})
         _add_synonyms(names, counts, common_synonyms(), 1)
         unmatched = _add_synonyms(names, counts, own, 0)
+        stated = {name: item_numbers(model, name) for name in number_columns(model)}
+        numbers = {name: x[~np.isnan(x)] for name, x in stated.items() if not np.isnan(x).all()}
         order = np.lexsort((np.arange(len(model.items_)), -model.popularity_)).tolist()
         titled = ((str(model.items_[i]), model.title(i) or "") for i in order)
         return cls(
             {**counts, **({appeal: len(model.items_)} if appeal else {})},
-            _columns(model.table_),
+            {name: (float(x.min()), float(x.max())) for name, x in numbers.items()},
             kinds,
             find_bands(counts),
             "date" in table.rules.roles,
             appeal,
             names,
             _feature_index(counts, translations or {}),
-            TitleIndex.from_titles(titled, frozenset().union(*ARTICLES.values())),
+            TitleIndex(titled, frozenset().union(*ARTICLES.values())),
             tuple(unmatched),
-            _medians(model.table_),
+            {name: float(np.median(x)) for name, x in numbers.items()},
         )
 
     def kind(self, tag: Tag) -> str | None:
@@ -270,6 +289,36 @@ class Vocabulary:
     def column_of(self, kind: str) -> str | None:
         """Return the column of numbers that is about something, such as a price."""
         return next((name for name in self.columns if self.kinds.get(name) == kind), None)
+
+    def columns_of(self, kind: str) -> list[str]:
+        """Return all columns of numbers that are about something: fewest and most players."""
+        return [name for name in self.columns if self.kinds.get(name) == kind]
+
+    def column_named(self, word: str) -> str | None:
+        """Return the only column of numbers whose name has a word."""
+        if len(word) <= 3 or not word.isalpha():
+            return None
+        found = [name for name in self.columns if stem(word, "en") in _name_stems(name)]
+        return found[0] if len(found) == 1 else None
+
+    def can_scale(self, about: str) -> bool:
+        """Return whether items can be ordered by something, such as their price."""
+        return self.column_of(about) is not None or bool(self.bands_of(about))
+
+    def related(self, word: str) -> str | None:
+        """Return the word of a name that differs from an unknown word in its ending alone."""
+        known = self._by_start.get(word[:_COMMON], ()) if len(word) > _COMMON - 1 else ()
+        pairs = ((Prefix.similarity(word, each), each) for each in known)
+        found = [(n, each) for n, each in pairs if word[n:] in _ENDINGS and each[n:] in _ENDINGS]
+        return max(found, default=(0, None))[1]
+
+    @cached_property
+    def _by_start(self) -> dict[str, list[str]]:
+        out: dict[str, list[str]] = {}
+        for word in sorted(self.names.words):
+            if len(word) >= _COMMON and word.isalpha():
+                out.setdefault(word[:_COMMON], []).append(word)
+        return out
 
     def bands_of(self, kind: str) -> tuple[Tag, ...]:
         """Return the bands of the feature that is about something, the lowest first."""
@@ -358,6 +407,11 @@ def _name_index(
         if kinds.get(tag.feature) == "person":
             for part in _surnames(words):
                 index.add(part, Name(tag, "", SURNAME))
+    bands = find_bands(counts)
+    for feature, tags in by_feature.items():
+        if feature not in bands and kinds.get(feature) not in _WHOLE:
+            for part, tag in _parts(tags):
+                index.add(part, Name(tag, "", PART))
     for language, translated in translations.items():
         for key, name in translated.items():
             if isinstance(key, Tag) and key in counts:
@@ -423,6 +477,35 @@ def _group_stems() -> frozenset[str]:
     return frozenset(map(_stemmed, common_synonyms()))
 
 
+def _parts(tags: Sequence[Tag]) -> Iterable[tuple[tuple[str, ...], Tag]]:
+    """Yield the parts of the names of a feature's tags: thematic, of Thematic Games.
+
+    A word of a third of the names, such as games, is no part, nor is a word of the grammar.
+    """
+    named = [(tag, keys(tag.value[:_LONGEST_NAME])) for tag in tags]
+    uses = Counter(word for _, words in named for word in {stem(each, "en") for each in words})
+    spoken = lexicon("en").phrases
+
+    def counts_alone(word: str) -> bool:
+        common = uses[stem(word, "en")] > max(2, len(named) // 3)
+        return len(word) > 2 and word.isalpha() and not common and not spoken.exact(word)
+
+    for tag, words in named:
+        if not 1 < len(words) <= _LONGEST_PART:
+            continue
+        for first in range(len(words)):
+            for last in range(first + 1, len(words) + 1):
+                part = words[first:last]
+                if len(part) < len(words) and all(map(counts_alone, (part[0], part[-1]))):
+                    yield part, tag
+
+
+@cache
+def _name_stems(column: str) -> frozenset[str]:
+    words = keys(column.replace("_", " "))
+    return frozenset(stem(word, "en") for word in words if word not in _QUALIFIERS)
+
+
 def _surnames(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return the parts of a person's name that are used alone: De Sica, Sica; Coen."""
     if len(words) > 1 and words[-1] in _KIN:
@@ -445,24 +528,6 @@ def _feature_index(counts: Mapping[Tag, int], translations: Translations) -> Phr
             if isinstance(key, str) and key in features:
                 index.add(keys(name), key)
     return index
-
-
-def _columns(table: pl.DataFrame) -> dict[str, tuple[float, float]]:
-    """Return the columns of numbers and their ranges; the first column holds ids."""
-    out = {}
-    for name in table.columns[1:]:
-        column = table[name]
-        if column.dtype.is_numeric():
-            low, high = column.min(), column.max()
-            if isinstance(low, int | float) and isinstance(high, int | float):
-                out[name] = float(low), float(high)
-    return out
-
-
-def _medians(table: pl.DataFrame) -> dict[str, float]:
-    """Return the middle value of each column of numbers."""
-    middle = {name: table[name].median() for name in _columns(table)}
-    return {name: float(n) for name, n in middle.items() if isinstance(n, int | float)}
 
 
 def _are_texts(words: object) -> bool:

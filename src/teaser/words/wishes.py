@@ -538,8 +538,9 @@ def matching_items(
     """Return a mask of the items that pass the filters of a list.
 
     An item passes if it has at least one of the tags of every feature that they name, none of
-    those of `without`, a number within the bounds in each column that they name, and a date from
-    `first` to `last`. Tags that the model does not have are carried by no item.
+    those of `without`, a number within the bounds in each column that they name, and a day from
+    `first` to `last`: its date, or where it has an end, any day until that. Tags that the model
+    does not have are carried by no item.
 
     Raises
     ------
@@ -562,7 +563,9 @@ def matching_items(
         mask &= item_numbers(model, column) >= bound
     dates = item_dates(model) if first or last else None
     if dates is not None:
-        within = dates.is_between(first or date.min, last or date.max)
+        ends = item_dates(model, "end")
+        until = dates if ends is None else ends.fill_null(dates)
+        within = (dates <= (last or date.max)) & (until >= (first or date.min))
         mask &= within.fill_null(value=False).to_numpy()
     return mask
 
@@ -588,9 +591,9 @@ def item_numbers(model: TaggedModel, column: str) -> NDArray[np.float64]:
     return model.table_[column].cast(pl.Float64).fill_null(math.nan).to_numpy()
 
 
-def item_dates(model: TaggedModel) -> pl.Series | None:
-    """Return the date of each item; None if the data have no dates."""
-    name = model.tag_table_.rules.roles.get("date")
+def item_dates(model: TaggedModel, role: str = "date") -> pl.Series | None:
+    """Return the date of each item, or the end; None if the data have none."""
+    name = model.tag_table_.rules.roles.get(role)
     if name is None:
         return None
     cells = model.table_[name]

@@ -2,10 +2,10 @@
 
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
@@ -14,6 +14,7 @@ from app.conftest import API, TestClient, error_of, new_person
 from teaser import Category, Dataset, Teaser, load
 from teaser.app.catalogue import Catalogue, by_date
 
+ZONE = ZoneInfo("Europe/Brussels")
 GHENT = {"tag": "town=Ghent", "steps": 2}
 NO_FILTERS = {"only": [], "without": [], "at_most": {}, "at_least": {}, "when": ""}
 
@@ -26,7 +27,7 @@ def person(client: TestClient) -> str:
 @pytest.fixture
 def at_events(serve: Callable[..., TestClient], events_folder: Path) -> TestClient:
     """A client of the built-in events, which have prices and dates."""
-    return serve(model=events_folder, time_zone="Europe/Brussels")
+    return serve(model=events_folder, time_zone=ZONE.key)
 
 
 def listed(client: TestClient, person: str, **options: Any) -> list[str]:
@@ -81,7 +82,7 @@ def test_what_is_hidden_is_never_listed_and_can_be_shown_again(
 
 def test_filters_hold_until_they_are_changed(at_events: TestClient, events_folder: Path) -> None:
     person = new_person(at_events)
-    catalogue = Catalogue(load(events_folder, Teaser))
+    catalogue = Catalogue(load(events_folder, Teaser), zone=ZONE)
     kind = str(catalogue.features["type"][0])
     given = {"without": [kind], "at_most": {"price": 20}, "when": "2026-01-10..2026-02-10"}
     state = at_events.put(f"{person}/filters", json=given).json()
@@ -207,26 +208,11 @@ def test_the_newest_come_first_where_there_are_dates(
     at_events.post(f"{person}/views", json={"item_id": "e0001"})
     at_events.post(f"{person}/hidden", json={"item_id": "e0002"})
     at_events.put(f"{person}/profiling", json={"on": False, "order": "newest"})
-    catalogue = Catalogue(load(events_folder, Teaser))
+    catalogue = Catalogue(load(events_folder, Teaser), zone=ZONE)
     order = [catalogue.model.items_[i] for i in by_date(catalogue, catalogue.today)]
     order.remove("e0002")
     assert listed(at_events, person, k=50) == order[:50]
     assert listed(at_events, person, exclude=order[:3], k=3) == order[3:6]
-
-
-def test_wishes_at_the_same_time_all_hold(client: TestClient, person: str) -> None:
-    wishes = ["without type=film", "without town=Ghent", "only town=Deinze", "only type=concert"]
-
-    def apply(wish: str) -> int:
-        return client.post(f"{person}/wishes", json={"wishes": [wish]}).status_code
-
-    for _ in range(5):
-        with ThreadPoolExecutor(len(wishes)) as threads:
-            assert set(threads.map(apply, wishes)) == {200}
-        found = client.get(person).json()["filters"]
-        assert set(found["without"]) == {"type=film", "town=Ghent"}
-        assert set(found["only"]) == {"town=Deinze", "type=concert"}
-        client.put(f"{person}/filters", json={})
 
 
 def test_wishes_are_applied_together(client: TestClient, person: str) -> None:

@@ -4,13 +4,10 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 from app.conftest import API, TestClient, error_of, new_person
-
-from teaser import Teaser
 
 HISTORY = ["i0", "i2", "i4"]
 GHENT = {"tag": "town=Ghent", "steps": 3}
@@ -18,21 +15,6 @@ EMPTY_EXPORT: dict[str, Any] = {"state": {"history": [], "presses": [], "hidden"
 
 
 class TestPeople:
-    def test_a_whole_course(self, client: TestClient, model: Teaser) -> None:
-        person = new_person(client)
-        for item_id in HISTORY:
-            client.post(f"{person}/views", json={"item_id": item_id})
-        client.post(f"{person}/presses", json=GHENT)
-        client.post(f"{person}/hidden", json={"item_id": "i6"})
-        state = client.get(person).json()
-        assert (state["history"], state["presses"], state["hidden"]) == (HISTORY, [GHENT], ["i6"])
-        assert (state["can_undo"], state["can_redo"], state["n_events"]) == (True, False, 5)
-        assert person.endswith(state["person_id"])
-        found = client.get(f"{person}/recommendations", params={"k": 39}).json()["recommendations"]
-        expected = [r.item_id for r in model.recommend(HISTORY, {"town=Ghent": 3}, k=39)]
-        expected.remove("i6")
-        assert [r["item_id"] for r in found] == expected
-
     def test_lists_and_profiles_equal_the_stateless_ones(self, client: TestClient) -> None:
         person = new_person(client)
         client.post(f"{person}/views", json={"item_id": "i3"})
@@ -74,7 +56,11 @@ class TestPeople:
         again = client.post(f"{person}/views", json={"item_id": "i4"}).json()
         assert again["strengths"] == {"i2": 0.5}
         assert client.post(f"{person}/undo").json()["strengths"] == state["strengths"]
-        for bad, said in ((0, "must not be 0"), ("1x", "must be a number"), (1e10, "at most")):
+        for bad, said in (
+            (0, "must not be 0"),
+            ("1x", "must be a valid number"),
+            (1e10, "less than"),
+        ):
             wrong = client.post(f"{person}/views", json={"item_id": "i4", "strength": bad})
             assert said in error_of(wrong, 422)["message"]
 
@@ -276,24 +262,6 @@ def test_an_import_of_an_export_gives_the_same_state_and_lists(
     assert [event["kind"] for event in twice["events"]] == ["view", "import", "undo", "redo"]
 
 
-def test_names_that_the_model_does_not_have_are_listed_and_kept(
-    serve: Callable[..., TestClient], events_folder: Path
-) -> None:
-    small, events = serve(), serve(model=events_folder)
-    person = busy_person(small)
-    other = new_person(events)
-    found = events.post(f"{other}/import", json=small.get(f"{person}/export").json()).json()
-    assert set(found["unmatched"]) == {"i0", "i2", "i6", "i7", "type=film"}
-    assert state_of(found)["history"] == ["i0", "i2"]
-    assert found["hidden_tags"] == ["type=film"]
-    # They come back on a server that has them.
-    back = new_person(small)
-    exported = events.get(f"{other}/export").json()
-    home = small.post(f"{back}/import", json=exported).json()
-    assert home["unmatched"] == []
-    assert state_of(home) == state_of(small.get(person).json())
-
-
 STATE: dict[str, Any] = {"history": ["i0"], "presses": [], "hidden": []}
 END = {"kind": "press", "name": "town=Ghent", "steps": 1, "until": "2026-11-17T00:00:00Z"}
 
@@ -306,17 +274,10 @@ END = {"kind": "press", "name": "town=Ghent", "steps": 1, "until": "2026-11-17T0
         ({"state": {"history": []}}, "presses"),
         ({"state": {**STATE, "history": "i0"}}, "history"),
         ({"state": {**STATE, "presses": [{"tag": "town=Ghent", "steps": 9}]}}, "steps"),
-        ({"state": {**STATE, "presses": [{"tag": "Ghent", "steps": 1}]}}, "'Ghent'"),
         ({"state": {**STATE, "ends": [{**END, "until": "soon"}]}}, "soon"),
-        ({"state": {**STATE, "ends": [{**END, "name": "Ghent"}]}}, "'Ghent'"),
-        ({"state": {**STATE, "ends": [{**END, "steps": 11}]}}, "steps"),
         ({"state": {**STATE, "filters": {"when": "soon"}}}, "'soon'"),
-        ({"state": {**STATE, "filters": {"color": "red"}}}, "color"),
         ({"state": {**STATE, "feeds": [{"feed": "a"}, {"feed": "A"}]}}, "name"),
-        ({"state": {**STATE, "feeds": [{"feed": " a"}]}}, "' a'"),
-        ({"state": {**STATE, "hidden_tags": ["film"]}}, "'film'"),
         ({"state": {**STATE, "strengths": {"i0": 0}}}, "strength"),
-        ({"state": {**STATE, "order": "best"}}, "order"),
         ({"presses": [GHENT]}, "state"),  # some other file
     ],
 )
@@ -328,8 +289,3 @@ def test_a_damaged_or_foreign_file_is_refused_and_changes_nothing(
     answer = client.post(f"{person}/import", json=sent)
     assert said in error_of(answer, 422)["message"]
     assert client.get(person).json() == before
-
-
-def test_nobody_imports_into_another(client: TestClient) -> None:
-    answer = client.post(f"{API}/people/{'x' * 43}/import", json={"state": STATE})
-    assert error_of(answer, 404)["code"] == "unknown_person"

@@ -159,11 +159,11 @@ MET: list[tuple[str, str, dict[str, str], int, str]] = [
         "/act",
         {"press": "+9 type=film"},
         422,
-        "That is as far as this tag goes; it cannot be pressed further.",
+        "This tag cannot be pressed further.",
     ),
     ("POST", "/act", {"undo": "1"}, 422, "There is nothing to undo."),
     ("POST", "/act", {"redo": "1"}, 422, "There is nothing to redo."),
-    ("POST", "/act", {"remove": "i3"}, 404, "This is not among what you looked at any more."),
+    ("POST", "/act", {"remove": "i3"}, 404, "This is no longer among what you looked at."),
     ("POST", "/act", {"unhide": "i3"}, 404, "This is not hidden any more."),
 ]
 
@@ -207,4 +207,4 @@ def test_facts_are_filled_in_as_they_are_and_cut_where_very_long() -> None:
         (UnknownNameError("tag", "a={b}"), "geen label “a={b}”"),
         (UnknownNameError("feature", "{0}"), "“{0}”"),
     ):
-        assert name in error_message(404, str(error), texts_in("nl"), error).text
+        assert name in error_message(404, str(error), texts_in("nl"), error)[0]

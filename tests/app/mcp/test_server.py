@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp.shared.uri_template import UriTemplate
 from mcp_types import ResourceTemplateReference
 
 from teaser._version import __version__
@@ -126,16 +125,6 @@ def test_items_the_model_and_what_decides_are_those_of_the_api(
 def test_a_wrong_address_is_a_sentence(stateless: Server[Any], uri: str, said: str) -> None:
     with pytest.raises(MCPError, match=said):
         read(stateless, uri)
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30))
-def test_any_id_and_any_feature_has_an_address(name: str) -> None:
-    for resource in RESOURCES:
-        template = UriTemplate.parse(resource.template)
-        for variable in {"item_id", "feature"} & set(template.variable_names):
-            uri = template.expand({variable: name})
-            assert resource.match(uri) == {variable: name}
-            assert [r for r in RESOURCES if r.match(uri) is not None] == [resource]
 
 
 def test_all_resources_are_listed_and_features_are_completed(stateless: Server[Any]) -> None:

@@ -8,7 +8,6 @@ import anyio
 import pytest
 from app.conftest import API, TestClient, append
 from app.mcp.conftest import call, found, refused, with_client, without_sentences
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.server import Server
 
@@ -85,12 +84,12 @@ def test_a_person_gets_what_their_state_gives(
         ("similar", {"item_id": "nothing"}, "nothing"),
         ("item", {"item_id": "i999"}, "i999"),
         ("recommend", {"history": ["i999"]}, "i999"),
-        ("recommend", {"where": ["town=Gent"]}, "Closest: town=Ghent"),
+        ("recommend", {"where": ["town=Gent"]}, "Such as: Ghent"),
         ("recommend", {"first_date": "2026-01-01"}, "no dates"),
         ("recommend", {"about": ["age=young"]}, "user features"),
         ("profile", {"features": ["twn"]}, "Closest: town"),
         ("profile", {"presses": [{"tag": "town", "steps": 1}]}, "town"),
-        ("lift", {"item_id": "i1", "k": 0}, "at least 1"),
+        ("lift", {"item_id": "i1", "k": 0}, "equal to 1"),
         ("compare", {"item_id": "i1", "other_id": "i1"}, "i1"),
         ("compare", {"item_id": "i1"}, "other_id: is missing"),
         ("like", {"item_id": "i5", "changes": [{"old": "town=Ghent"}]}, "town=Ghent"),
@@ -99,7 +98,7 @@ def test_a_person_gets_what_their_state_gives(
         ("recommend", {"person_id": "a" * 43, "history": ["i0"]}, "person_id and history"),
         ("recommend", {"person_id": "a" * 43}, "stores nothing"),
         ("recommend", {"history": "i0"}, "list of ids"),
-        ("recommend", {"history": ["i0"] * 1001}, "1,000 entries"),
+        ("recommend", {"history": ["i0"] * 1001}, "1000 items"),
     ],
 )
 def test_bad_questions_are_a_sentence(
@@ -134,34 +133,6 @@ def test_without_a_person_nothing_is_stored(server: Server[Any], people: People)
     profile = found(call(server, "profile", **with_presses))["features"][0]["tags"]
     after = {tag["tag"]: tag["affinity"] for tag in profile}
     assert after["town=Ghent"] == pytest.approx(pressed["affinity_after"], abs=1e-12)
-
-
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.sampled_from(TAGS), steps), min_size=1, max_size=5))
-def test_presses_that_a_caller_keeps_move_as_stored_ones(
-    server: Server[Any], people: People, presses: list[tuple[str, int]]
-) -> None:
-    person_id, _ = people.store.create_person()
-    append(people.store, person_id, Event("view", {"item": "i0"}))
-    kept: list[dict[str, Any]] = []
-
-    async def press_all(client: Any) -> None:
-        nonlocal kept
-        for tag, n in presses:
-            asked = {"tag": tag, "steps": n}
-            stored = await client.call_tool("press", {**asked, "person_id": person_id})
-            own = await client.call_tool("press", {**asked, "history": ["i0"], "presses": kept})
-            assert stored.is_error == own.is_error
-            if own.is_error:
-                assert stored.content == own.content
-                continue
-            kept = own.structured_content["presses"]
-            for name in ("affinity_before", "affinity_after", "note", "tag"):
-                assert stored.structured_content[name] == own.structured_content[name]
-            of_person = stored.structured_content["presses"]
-            assert sorted(of_person, key=str) == sorted(kept, key=str)
-
-    with_client(server, press_all)
 
 
 def test_unknown_persons_and_visitors_of_the_site_look_the_same(

@@ -15,5 +15,5 @@ def test_it_says_what_is_promoted(serve: Callable[..., TestClient]) -> None:
 
 
 def test_it_says_whether_the_site_learns(serve: Callable[..., TestClient]) -> None:
-    assert "does not teach this recommender" in serve(learn=False).get(PATH).text
-    assert "helps to teach the next version" in serve(learn=True).get(PATH).text
+    assert "does not learn from what you do here" in serve(learn=False).get(PATH).text
+    assert "also learns from what you view here" in serve(learn=True).get(PATH).text

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.datastructures import QueryParams
-from starlette.requests import Request
 
 from teaser import Tag
 from teaser.app.catalogue import Catalogue, PersonalModel
@@ -23,17 +21,12 @@ from teaser.app.pages.describe import (
     filter_wishes,
     without_wish,
 )
-from teaser.app.pages.home import Filters, reading_order
-from teaser.app.state import Ending, ListFilter, State, ending, read_time
+from teaser.app.pages.home import reading_order
+from teaser.app.state import Ending, ListFilter, State
 from teaser.words.wishes import BARE, MOST_STEPS, NAMES, SLIGHT, Wish
 
 # A Monday, already the next day in Brussels.
 LATE = datetime(2026, 11, 15, 23, 30, tzinfo=UTC)
-
-
-def said(lasts: str, clock: Clock, language: str = "en") -> str:
-    until = read_time(ending(lasts, clock.zone, now=clock.now)["until"])
-    return clock.describe_end(until, texts_in(language)).words
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Europe/Brussels", "Pacific/Pago_Pago"])
@@ -95,36 +88,6 @@ def test_no_two_wishes_look_alike(catalogue: Catalogue, language: str) -> None:
     assert len(set(said)) == len(said)
 
 
-def read(query: str, catalogue: Catalogue) -> Filters:
-    return Filters.read(QueryParams(query), catalogue)
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["", "from=2026-01-02", "only=&only=no%3Dsuch", "from=soon&to=", "n=-4", "n=%C2%B2", "n=12"],
-)
-def test_what_means_nothing_is_left_out(catalogue: Catalogue, query: str) -> None:
-    filters = read(query, catalogue)
-    assert filters == Filters()
-    assert filters.path() == "/"
-    assert filters.allowed(catalogue) is None
-
-
-def request_of(**headers: str) -> Request:
-    raw = [(name.encode(), text.encode()) for name, text in headers.items()]
-    return Request({"type": "http", "query_string": b"n=24", "headers": raw})
-
-
-def test_a_page_beside_a_list_has_its_filters(catalogue: Catalogue) -> None:
-    came = request_of(host="here.example", referer="http://here.example/?only=type%3Dfilm&n=96")
-    filters = Filters.of_list(came, catalogue)
-    assert filters.tags == (Tag("type", "film"),)
-    assert filters.pairs() == [("only", "type=film")]
-    elsewhere = request_of(host="here.example", referer="http://x.example/?only=type%3Dfilm")
-    assert Filters.of_list(elsewhere, catalogue).tags == ()
-    assert Filters.of_list(request_of(host="here.example"), catalogue).tags == ()
-
-
 def test_numbers_are_in_their_own_order() -> None:
     values = ["under 10", "10 to 20", "20 to 100", "100 and over", "A", "b"]
     tags = [Tag("price", value) for value in values]
@@ -144,7 +107,7 @@ def test_a_press_that_changes_nothing_says_how_many_would(catalogue: Catalogue) 
             ]
             people = [PersonalModel(catalogue, state) for state in states]
             lists = [person.rank(k=3) for person in people]
-            said = describe_no_effect(people[1], people[0], lists[1], None, EN)
+            said = describe_no_effect(people[1], people[0], lists[1], EN)
             moved = [n for n in range(2, 6) if not np.array_equal(lists[n], lists[1])]
             told.add(said.split(":")[0].split(";")[0])
             if moved:

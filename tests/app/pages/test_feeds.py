@@ -102,7 +102,7 @@ class TestForNow:
         assert at_events.post(link[1]).status_code == 200
         export = at_events.get("/export").json()
         export["state"]["ends"][0]["until"] = far
-        sent = {"export": (None, json.dumps(export))}
+        sent = {"file": ("export.json", json.dumps(export))}
         assert at_events.post("/import", files=sent).status_code == 200
         page = at_events.get("/profile").text
         do(at_events, end_press=button(page, "end_press"))

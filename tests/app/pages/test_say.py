@@ -17,10 +17,6 @@ def chips(page: str) -> dict[str, bool]:
     return {html.unescape(text): " checked" in rest for text, rest in found}
 
 
-def preview(page: str) -> str:
-    return text_of(page.split('id="preview"')[1].split("</div>")[0].split(">", 1)[1])
-
-
 def n_events(client: TestClient) -> int:
     """Return how many actions of the visitor are stored."""
     store, token = services_of(client).store, client.cookies.get("teaser")

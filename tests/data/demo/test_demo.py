@@ -1,6 +1,6 @@
 """The generated events make sense, and the same seed gives the same ones."""
 
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 from xml.etree import ElementTree
 
@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from teaser.data.demo import RULES, GeneratedEvents, dataset, generate
-from teaser.data.demo.event import event_types, offers, possible_days
 from teaser.data.demo.generator import CATEGORY_COLUMNS, _generated
 from teaser.data.demo.places import distances_km, towns
 from teaser.data.rules import Category, Rules
@@ -129,22 +128,6 @@ def test_tastes_hang_together(
         return share / (float((all_choose == value).sum()) / len(all_choose))
 
     assert lift(like) > 1.15 * lift(unlike)
-
-
-def test_every_offer_finds_a_day_from_any_start() -> None:
-    needs = {
-        (act.months or offer.months, length)
-        for offer in offers()
-        for act in offer.acts
-        for length in event_types()[offer.type].lengths
-    }
-    for start in (date(2027, 3, 1) + timedelta(n) for n in range(0, 366, 61)):
-        for months, length in needs:
-            for weekdays in ((2,), (3,), (5,), (4, 5), (0, 1, 2, 3, 4)):
-                days = possible_days(start, months or (5, 6, 7, 8, 9), weekdays, length)
-                assert days, (start, months, weekdays, length)
-                assert {day.weekday() for day in days} <= set(weekdays)
-                assert start <= days[0] <= days[-1] < start + timedelta(days=365)
 
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,16 +4,13 @@ import gzip
 import logging
 from pathlib import Path
 
-import polars as pl
 import pytest
-from source_files import MOVIES_CSV, RATINGS_CSV, real, write, write_imdb
+from source_files import MOVIES_CSV, RATINGS_CSV, write
 
-from teaser.data.dataset import Dataset
 from teaser.data.sources import folder
 from teaser.data.sources.folder import (
     READERS,
     Folder,
-    Source,
     detect,
     read_lines,
     read_source,
@@ -50,17 +47,6 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         list(read_lines(tmp_path / "a.dat"))
 
 
-def dataset(source: Source) -> Dataset:
-    return Dataset.from_tables(
-        source.interactions,
-        source.items,
-        user=source.user,
-        item=source.item,
-        rules=source.rules,
-        positive=source.positive,
-    )
-
-
 class TestChoosing:
     def test_detects_each_layout(
         self, ml_1m: Path, movielens: Path, amazon: Path, tmp_path: Path
@@ -88,12 +74,6 @@ class TestChoosing:
         with pytest.raises(TableError, match="fits ml-1m and movielens"):
             detect(ml_1m)
 
-    def test_read_by_name(self, movielens: Path, tmp_path: Path) -> None:
-        imdb = write_imdb(tmp_path / "imdb")
-        source = read_source("movielens", str(movielens), imdb=str(imdb))
-        assert source.name == "movielens"
-        assert source.items["runtime"].to_list() == [81, None, 4]
-
     def test_unknown_name_and_option(self, movielens: Path) -> None:
         with pytest.raises(DataError, match=r"Unknown source 'movielen'.*Closest: movielens"):
             read_source("movielen", movielens)
@@ -101,16 +81,3 @@ class TestChoosing:
             read_source("movielens", movielens, imbd="x")
         with pytest.raises(ParameterError, match="Known: none"):
             read_source("ml-1m", movielens, imdb="x")
-
-
-@pytest.mark.parametrize(
-    "name", ["ml-1m", "ml-latest-small", "amazon-video-games", "goodbooks-5pct"]
-)
-def test_the_real_copies_become_data_sets(name: str) -> None:
-    source = read_source(detect(real(name)), real(name))
-    made = dataset(source)
-    assert made.report.refused == ()
-    assert made.items_refused == ()
-    assert made.report.rows == source.interactions.height
-    assert made.n_items >= source.items.height
-    assert made.table[made.rules.roles["title"]].dtype == pl.String

@@ -11,15 +11,13 @@ from source_files import (
     EXTRAS_DAT,
     IMDB,
     MOVIES_DAT,
-    RATINGS_CSV,
     features,
     read_real,
     write,
     write_imdb,
 )
 
-from teaser.data.dataset import Dataset
-from teaser.data.rules import ListOf, Number, Rules
+from teaser.data.rules import Number
 from teaser.data.sources import read_movielens, read_movielens_1m
 from teaser.data.tags import Tag, build_tags
 from teaser.errors import TableError
@@ -152,23 +150,6 @@ class TestMovieLens:
         assert source.items.columns == ["movieId", "title", "year", "genres"]
         assert features(source.rules) == {"genre": 3, "year": 3}
 
-    def test_an_odd_cell_is_refused_and_named_by_the_data_set(self, movielens: Path) -> None:
-        write(movielens, ratings__csv=RATINGS_CSV + "3,1,many,8\n")
-        source = read_movielens(movielens)
-        rules = Rules((ListOf("genres", feature="genre"),))
-        made = Dataset.from_tables(
-            source.interactions,
-            source.items,
-            user="userId",
-            item="movieId",
-            rules=rules,
-            positive="rating >= 4",
-        )
-        assert [str(r) for r in made.report.refused] == [
-            "1 row refused, rating is not a number: row 4 ('many')"
-        ]
-        assert made.report.interactions == 2
-
 
 def test_the_real_movielens_1m() -> None:
     source = read_real("ml-1m", read_movielens_1m)
@@ -196,16 +177,6 @@ def test_the_real_movielens_1m() -> None:
         "actor": 1_304,
     }
     assert Tag("director", "Alfred Hitchcock") in table.tags
-
-
-def test_the_real_movielens_latest_small() -> None:
-    source = read_real("ml-latest-small", read_movielens)
-    ratings = source.interactions
-    assert ratings.height == 100_836
-    assert (ratings["userId"].n_unique(), ratings["movieId"].n_unique()) == (610, 9_724)
-    tags = build_tags(source.items, source.rules.tags)
-    assert dict(tags.report.tags) == {"genre": 19, "year": 97, "tag": 324}
-    assert source.items["link"].null_count() == 0
 
 
 class TestImdb:

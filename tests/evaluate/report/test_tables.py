@@ -21,8 +21,6 @@ from teaser.evaluate.report.tables import (
     read_studies,
 )
 
-LABELS = {"EASE": "ease", "TEASER": "teaser", "WMF-S": "wmf-s", "TEASER × EASE": "product"}
-
 
 def rows_of(table: Table | None) -> dict[str, list[str]]:
     """The cells of each row by its name, headings left out."""
@@ -50,8 +48,7 @@ def plain(cell: str) -> str:
 def test_every_figure_of_the_first_table_is_of_the_json(content: Content) -> None:
     rows = rows_of(accuracy_table([reported(content)]))
     for model in content["models"]:
-        label = {v: k for k, v in LABELS.items()}.get(model["name"], model["name"])
-        for cell, metric in zip(rows[label], METRICS, strict=True):
+        for cell, metric in zip(rows[model["name"]], METRICS, strict=True):
             found = model["metrics"][metric]
             assert plain(cell) == f"{found['mean']:.3f}"
             assert f"± {found['error']:.3f}" in cell
@@ -61,15 +58,14 @@ def test_every_figure_of_the_first_table_is_of_the_json(content: Content) -> Non
 
 def test_marks_are_where_the_interval_against_ease_leaves_out_zero(content: Content) -> None:
     rows = rows_of(accuracy_table([reported(content)]))
-    names = {v: k for k, v in LABELS.items()}
     checked = 0
     for found in content["comparisons"]:
-        if "ease" in (found["a"], found["b"]) and found["metric"] in METRICS:
-            turn = 1 if found["a"] == "ease" else -1
+        if "EASE" in (found["a"], found["b"]) and found["metric"] in METRICS:
+            turn = 1 if found["a"] == "EASE" else -1
             other = found["b"] if turn == 1 else found["a"]
             clear = found["low"] > 0 or found["high"] < 0
             sign = BETTER if turn * found["mean"] > 0 else WORSE
-            cell = rows[names.get(other, other)][METRICS.index(found["metric"])]
+            cell = rows[other][METRICS.index(found["metric"])]
             assert [m for m in (BETTER, WORSE) if m in cell] == ([sign] if clear else [])
             checked += 1
     assert checked == 4 * 3
@@ -98,10 +94,10 @@ def test_every_figure_of_feedback_is_of_the_json(content: Content) -> None:
     for heading, (n, strength, scale) in BLOCKS.items():
         assert list(found[heading]) == ["TEASER", "WMF-S", "TEASER × EASE"]
         for label, cells in found[heading].items():
-            one = pressed[LABELS[label], n, strength, scale]
+            one = pressed[label, n, strength, scale]
             means = [f"{one['metrics'][m]['mean']:.3f}" for m in METRICS]
             assert list(map(plain, cells[:3])) == means
-            gain, before = one["gain"]["ndcg@100"], models[LABELS[label]]["metrics"]["ndcg@100"]
+            gain, before = one["gain"]["ndcg@100"], models[label]["metrics"]["ndcg@100"]
             change = float(plain(cells[3]).replace(MINUS, "-"))
             assert change == pytest.approx(100 * gain["mean"] / before["mean"], abs=0.06)
             clear = BETTER if gain["low"] > 0 else WORSE if gain["high"] < 0 else ""
@@ -114,28 +110,6 @@ def test_every_figure_of_feedback_is_of_the_json(content: Content) -> None:
         top = max(plain(cells[2]) for cells in found[heading].values())
         for cells in found[heading].values():
             assert cells[2].startswith("**") == (plain(cells[2]) == top)
-
-
-def test_the_papers_percentages_follow_from_its_figures() -> None:
-    # The last column of each block of the paper's second table, in the order of its rows.
-    improvements = {
-        ("ml-20m", 1): (11.8, 4.9, 1.8),
-        ("ml-20m", 2): (25.7, 10.2, 3.4),
-        ("amazon-video-games", 1): (94.7, 205.9, 50.0),
-        ("amazon-video-games", 2): (209.5, 558.8, 69.7),
-        ("publiq", 1): (39.0, 37.4, 9.2),
-        ("publiq", 2): (79.2, 76.8, 15.0),
-    }
-    for (name, n_tags), printed in improvements.items():
-        column = PAPER_COLUMNS[name]
-        for model, percent in zip(("TEASER", "WMF-S", "TEASER × EASE"), printed, strict=True):
-            before = column.figure(model, "ndcg@100")
-            after = column.figure(model, "ndcg@100", n_tags)
-            assert before is not None
-            assert after is not None
-            assert 100 * (after / before - 1) == pytest.approx(percent, abs=0.051)
-    assert PAPER_COLUMNS["ml-20m"].figure("Popularity", "ndcg@100") is None
-    assert PAPER_COLUMNS["ml-20m"].figure("TEASER", "ndcg@100", 3) is None
 
 
 def test_dials_are_sorted_to_their_studies(results_folder: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from teaser import Dataset
 from teaser.baselines import EASE, RDLAE
 from teaser.errors import ParameterError, SolverError
 from teaser.extensions import Content, Weights
-from teaser.model.gram import ContentGram, DenseGram, SparseGram
+from teaser.model.gram import DenseGram, SparseGram
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.testing import ModelContract
 
@@ -65,14 +65,6 @@ def test_a_gram_however_held_gives_the_same_and_is_left_alone(dataset: Dataset, 
             EASE(l2=7.0, dtype=dtype, gram=gram).fit(dataset).weights_, plain, atol=1e-6
         )
     assert_array_equal(held.G, before)
-
-
-def test_content_may_be_in_the_gram(dataset: Dataset) -> None:
-    gram = ContentGram(DenseGram.from_interactions(dataset.X, np.dtype("float64")), dataset.S)
-    model = EASE(l2=7.0, dtype="float64", gram=gram).fit(dataset)
-    X, S = interactions(dataset), dataset.S.toarray().astype(float)
-    stacked = np.vstack([X, np.sqrt((X**2).sum(axis=0).mean()) * S.T])
-    assert_allclose(model.weights_, best_weights(stacked, 7.0), atol=1e-9)
 
 
 def test_parameters_are_checked_at_fit_and_not_before(dataset: Dataset) -> None:
@@ -126,10 +118,6 @@ def test_weights_are_saved_and_checked(dataset: Dataset, tmp_path: Path) -> None
     for bad in (Weights(user_power=3.0), {"user_power": 1.0}, 0.5):
         with pytest.raises(ParameterError, match="weights"):
             EASE(weights=cast(Any, bad)).fit(dataset)
-    inverse = np.eye(40)
-    for how in (EASE(weights=Weights()), EASE(content=Content()), RDLAE(dropout=0.2)):
-        with pytest.raises(ParameterError, match="without weights, content and dropout"):
-            how.fit(dataset, inverse=inverse)
 
 
 def relaxed(A: np.ndarray, penalty: np.ndarray, bound: float) -> np.ndarray:

@@ -12,7 +12,6 @@ from teaser.baselines import EASE, EDLAE
 from teaser.errors import ParameterError
 from teaser.extensions import Weights
 from teaser.model.baselines.edlae import Factors, alternate
-from teaser.model.gram import DenseGram
 from teaser.model.solve import Limits
 from teaser.testing import ModelContract
 
@@ -66,12 +65,6 @@ def test_the_closed_form_predicts_every_item_best_from_the_others(
     assert model.converged_
 
 
-def test_without_dropout_and_of_full_rank_it_is_ease(dataset: Dataset) -> None:
-    for rank in (None, "full", 40, 1000):
-        model = EDLAE(l2=5.0, rank=rank).fit(dataset)
-        assert_array_equal(model.encoder_, EASE(l2=5.0).fit(dataset).weights_)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_iterations_at_full_rank_are_the_closed_form(seed: int) -> None:
     X, _ = random_problem(seed)
@@ -111,19 +104,6 @@ def test_an_item_says_nothing_about_itself(dataset: Dataset) -> None:
     X = interactions(dataset)
     assert_allclose(model.score_batch(X), X @ W, atol=1e-10)
     assert np.abs(model.own_).max() > 0.01
-
-
-def test_types_and_ways_of_holding_the_gram_agree(dataset: Dataset) -> None:
-    settings: dict[str, Any] = {"l2": 5.0, "rank": 4, "tol": 1e-6, "max_iter": 500}
-    wide = EDLAE(dtype="float64", **settings).fit(dataset)
-    held = DenseGram.from_interactions(dataset.X, np.dtype("float64"))
-    before = held.G.copy()
-    same = EDLAE(dtype="float64", gram=held, **settings).fit(dataset)
-    assert_array_equal(same.encoder_, wide.encoder_)
-    assert_array_equal(held.G, before)
-    narrow = EDLAE(l2=5.0, rank=4, tol=1e-5, max_iter=500).fit(dataset)
-    assert narrow.encoder_.dtype == np.float32
-    assert narrow.objective_[-1] == pytest.approx(wide.objective_[-1], rel=1e-3)
 
 
 def test_parameters_are_checked_at_fit_and_not_before(dataset: Dataset) -> None:

@@ -39,15 +39,6 @@ def fast(X: np.ndarray, k: int) -> np.ndarray:
     return np.asarray(found.toarray())
 
 
-def test_two_items_worked_by_hand() -> None:
-    X = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=float)
-    found = fast(X, 2)
-    assert found[0, 1] == pytest.approx(2 / 3)
-    assert found[0, 2] == pytest.approx(1 / np.sqrt(3))
-    assert found[1, 2] == 0.0
-    assert found[0, 0] == 0.0
-
-
 @given(st.integers(0, 1000), st.integers(1, 12), st.floats(0.05, 0.9))
 def test_neighbours_are_those_of_the_slow_way(seed: int, k: int, density: float) -> None:
     X = (np.random.default_rng(seed).random((15, 10)) < density).astype(float)
@@ -65,11 +56,6 @@ def test_scores_are_sums_over_the_history(dataset: Dataset) -> None:
     X = dataset.X.toarray().astype(float)
     model = ItemKNN(neighbours=7).fit(dataset)
     assert_allclose(model.score_batch(X), X @ slow(X, 7), atol=1e-12)
-
-
-def test_more_neighbours_than_items_are_all_of_them(dataset: Dataset) -> None:
-    X = dataset.X.toarray().astype(float)
-    assert_array_equal(ItemKNN(neighbours=10_000).fit(dataset).similarity_.toarray(), slow(X, 40))
 
 
 def test_the_number_of_neighbours_is_checked_at_fit(dataset: Dataset) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import RULES, small_tables
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from oracles import Array, content_of, slow_nearest
 
 import teaser
@@ -16,7 +16,6 @@ from teaser.baselines import EASE, NeighbourEASE
 from teaser.data.partitions import write_partitions
 from teaser.errors import ParameterError
 from teaser.extensions import Content, Weights
-from teaser.model.gram import DenseGram
 from teaser.testing import ModelContract
 
 
@@ -97,15 +96,6 @@ def test_an_item_that_nobody_chose_has_no_neighbours() -> None:
         place = model.items_.index_of("i3")
         assert not model.weights_.toarray()[place].any()
         assert not model.weights_.toarray()[:, place].any()
-
-
-def test_a_given_gram_is_used_and_left_alone(dataset: Dataset) -> None:
-    G = 2 * (dataset.X.T @ dataset.X).toarray().astype(np.float32)
-    kept = G.copy()
-    twice = NeighbourEASE(l2=20.0, neighbours=5, gram=DenseGram(G)).fit(dataset)
-    once = NeighbourEASE(l2=10.0, neighbours=5).fit(dataset)
-    assert_allclose(twice.weights_.toarray(), once.weights_.toarray(), atol=1e-5)
-    assert_array_equal(G, kept)
 
 
 def test_senseless_settings_are_refused(dataset: Dataset) -> None:

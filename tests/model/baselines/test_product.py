@@ -93,7 +93,7 @@ def test_every_answer_says_what_its_reasons_cover(fitted: Product) -> None:
         assert cover.unexplained == pytest.approx(other.score_batch(row)[0, i])
         assert r.score == pytest.approx(cover.explained * cover.unexplained)
         assert not cover.alone
-        said = fitted.explain(r.item_id, history)
+        said: Any = fitted.explain(r.item_id, history)
         assert said.cover == cover
         ours = [(getattr(s, "tags", ()), s.contribution) for s in said.reasons]
         theirs = [(getattr(s, "tags", ()), s.contribution) for s in alone.reasons]

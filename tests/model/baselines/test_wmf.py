@@ -13,7 +13,6 @@ import teaser
 from teaser import Dataset, Tag
 from teaser.baselines import WMF, WMFS
 from teaser.errors import ParameterError, RuleError
-from teaser.model.baselines import wmf
 from teaser.model.baselines.wmf import fold_in, ridge_inverse
 from teaser.testing import ModelContract, TaggedModelContract
 
@@ -62,16 +61,6 @@ def test_users_are_folded_in_by_their_ridge_regression(
     assert not found[0].any()
 
 
-def test_groups_of_users_make_no_difference(
-    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = WMFS(l2=2.0, alpha=5.0).fit(dataset)
-    whole = model.encode(dataset.X)
-    monkeypatch.setattr(wmf, "_CELLS", 7 * len(model.tags_))
-    assert_array_equal(model.encode(dataset.X), whole)
-    assert whole.any(axis=1).all()
-
-
 def test_tag_scores_fit_the_history_best(dataset: Dataset) -> None:
     model = WMFS(l2=3.0, alpha=8.0).fit(dataset)
     D = model.tag_table_.learned_decoder.toarray()
@@ -118,13 +107,6 @@ def test_users_are_folded_in_as_implicit_does(dataset: Dataset) -> None:
         wanted = theirs.recalculate_user(np.arange(30), sp.csr_matrix(dataset.X[:30]))
     found = fold_in(dataset.X[:30], model.factors_, model.inverse_, 4.0)
     assert_allclose(found, wanted, atol=1e-5)
-
-
-def test_factors_settle_where_neither_side_can_be_improved(dataset: Dataset) -> None:
-    model = WMF(factors=3, l2=5.0, alpha=4.0, max_iter=200).fit(dataset)
-    U = fold_in(dataset.X, model.factors_, model.inverse_, 4.0)
-    again = fold_in(sp.csr_array(dataset.X.T), U, ridge_inverse(U, 5.0), 4.0)
-    assert_allclose(again, model.factors_, atol=2e-3 * np.abs(model.factors_).max())
 
 
 def test_the_seed_decides(dataset: Dataset) -> None:

@@ -14,7 +14,6 @@ from oracles import Array, WeightedProblem, content_of, least_squares, slow_near
 
 from teaser import Category, Dataset, Teaser
 from teaser.errors import ParameterError
-from teaser.explain import ViewedReason
 from teaser.extensions import Content, LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.testing import TaggedModelContract
 
@@ -42,21 +41,6 @@ class TestEverything(TaggedModelContract):
             l2_weights=5.0, l2_encoder=5.0, tol=1e-4, weights=WEIGHTS, remainder=NEAR,
             content=CONTENT, decoder=LearnedDecoder(l2=5.0), sparse=SparseEncoder(density=0.5),
         )  # fmt: skip
-
-    def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
-        for item in ("i2", "i9", "i20"):
-            said = fitted.explain(item, ["i1", "i5"], {"town=Ghent": 1})
-            total = sum(said.contributions.values()) + sum(said.viewed.values())
-            assert total == pytest.approx(said.score, rel=1e-9)
-
-    def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
-        for r in fitted.recommend(["i1", "i5"], k=5):
-            carried = {str(tag) for tag in fitted.explain(r.item_id, ["i1", "i5"]).contributions}
-            for reason in r.reasons:
-                if isinstance(reason, ViewedReason):
-                    assert reason.item_id in ("i1", "i5")
-                else:
-                    assert str(reason.tag) in carried
 
 
 @pytest.fixture(scope="module")
@@ -169,16 +153,6 @@ def test_each_step_is_exact_beside_all_others(
     assert sp.issparse(model.encoder_) == ("sparse" in how)
 
 
-def test_without_weights_content_and_strengths_too(strong: Dataset) -> None:
-    ones = replace(strong, X=sp.csr_array((strong.X != 0).astype(np.float32)))
-    model = Teaser(**EXACT, **PARTS).fit(ones)
-    problem, E, R = expected(ones, model)
-    assert_allclose(model.tag_table_.learned_decoder.toarray(), problem.D, atol=1e-8)
-    assert_allclose(both_rows(model), E, atol=1e-8)
-    assert R is not None
-    assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
-
-
 @pytest.mark.parametrize(
     "how", [{}, {"sparse": SPARSE}, {"decoder": DECODER}, {"solver": "admm", "max_iter": 50_000}],
     ids=str,
@@ -195,24 +169,6 @@ def test_further_rounds_find_each_beside_the_other(strong: Dataset, how: dict[st
     once = Teaser(remainder=NEAR, **exact, **how).fit(strong)
     assert model.iterations_ > once.iterations_
     assert np.abs(both_rows(once) - E).max() > 1e-3
-
-
-@pytest.mark.parametrize("how", [{}, {"decoder": DECODER}, {"sparse": SPARSE}], ids=str)
-def test_what_features_say_alone_is_weighted_too(strong: Dataset, how: dict[str, Any]) -> None:
-    model = Teaser(weights=WEIGHTS, **EXACT, **how).fit(strong)
-    problem, _, _ = expected(strong, model)
-    assert model.user_rows_ is not None
-    assert problem.features is not None
-    Q, roots, c = problem.features, np.sqrt(problem.w)[:, None], problem.c
-    L = np.sqrt(problem.l1_rows[strong.n_items :])[:, None]
-
-    def residuals(N: Array) -> Array:
-        W = N @ problem.D.T
-        parts = [roots * (problem.X - Q @ W) * c, L * W * c, np.sqrt(2.0) * N]
-        return np.concatenate([part.ravel() for part in parts])
-
-    wanted = least_squares(residuals, np.ones((Q.shape[1], problem.D.shape[1]), bool))
-    assert_allclose(model.user_rows_.alone, wanted, atol=1e-8)
 
 
 class TestFullRemainder:

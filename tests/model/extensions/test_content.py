@@ -12,16 +12,14 @@ import scipy.sparse as sp
 from conftest import RULES, small_tables
 from numpy.testing import assert_allclose
 from oracles import Array, content_of, exact_encoder, slow_content
-from typer.testing import CliRunner
 
 import teaser
 from teaser import Dataset, Teaser
-from teaser.cli.main import app
 from teaser.data.rules import STOP_WORDS
 from teaser.errors import ParameterError
 from teaser.extensions import Content, DiscoveredTags, Remainder
 from teaser.model.extensions.content import content_rows
-from teaser.model.new_items import NEAREST
+from teaser.model.prediction import NEAREST
 
 EXACT: dict[str, Any] = {"l2_weights": 3.0, "l2_encoder": 2.0, "tol": 1e-12, "dtype": "float64"}
 STORIES = (
@@ -90,19 +88,6 @@ def test_a_weight_of_zero_is_no_content(told: Dataset) -> None:
     assert_allclose(none.encoder_, Teaser(**EXACT).fit(told).encoder_, atol=1e-12)
 
 
-def test_admm_and_a_shared_system_find_the_same(told: Dataset) -> None:
-    how: dict[str, Any] = {"content": Content(weight=2.0), "remainder": Remainder(neighbours=4)}
-    wanted = Teaser(**EXACT, **how).fit(told)
-    system = Teaser(**EXACT, **how).prepare(told)
-    other = Teaser(**EXACT | {"l2_encoder": 9.0}, **how).fit(told, system=system)
-    assert other.iterations_ > 0
-    shared = Teaser(**EXACT, **how).fit(told, system=system)
-    assert_allclose(shared.encoder_, wanted.encoder_, atol=1e-9)
-    assert_allclose(shared.remainder_.toarray(), wanted.remainder_.toarray(), atol=1e-9)
-    by_admm = Teaser(**EXACT | {"tol": 1e-11}, solver="admm", max_iter=50_000, **how).fit(told)
-    assert_allclose(by_admm.encoder_, wanted.encoder_, atol=1e-8)
-
-
 def test_an_item_that_nobody_chose_has_neighbours_by_its_content() -> None:
     interactions, items = small_tables(3, n_users=50, n_items=14)
     alone = interactions.filter(pl.col("item_id") != "i5")
@@ -169,13 +154,3 @@ def test_a_weight_that_drowns_interactions_is_said(
         assert "drowns" not in caplog.text
         Teaser(content=Content(weight=1000.0)).fit(told)
     assert "1000 times as much as the choices of an average item, which drowns" in caplog.text
-
-
-def test_the_command_line_takes_weight_and_columns(told: Dataset, tmp_path: Path) -> None:
-    told.save(tmp_path / "data")
-    given = ["--content-weight", "0.5", "--content-text", "story", "--l2-encoder", "50"]
-    where = [str(tmp_path / "data"), "--out", str(tmp_path / "model")]
-    found = CliRunner().invoke(app, ["fit", *where, *given])
-    assert found.exit_code == 0, found.output
-    model = teaser.load(tmp_path / "model", Teaser)
-    assert model.content == Content(weight=0.5, text=("story",))

@@ -23,13 +23,11 @@ from teaser.model.extensions.discovered import (
     declared_columns,
     discover,
     draw_centroids,
-    embed_items,
     n_declared,
     nearest_groups,
     unit_rows,
 )
 from teaser.model.extensions.groups import Groups
-from teaser.model.gram import DenseGram, SparseGram
 from teaser.profile import POPULARITY
 from teaser.testing import TaggedModelContract
 
@@ -155,18 +153,6 @@ def test_the_same_seed_gives_the_same_groups_and_names_are_unique(
     assert len(set(names)) == len(names)
     other = discover(crowd, FEW, rng=1)[1]
     assert other.found != found[1].found
-
-
-def test_long_histories_count_less(crowd: Dataset) -> None:
-    h = np.diff(crowd.X.indptr)
-    weighted = sp.diags_array((h / h.mean()) ** -0.25) @ crowd.X
-    given = SparseGram(sp.csr_array(weighted), np.dtype(np.float64))
-    options = replace(FEW, grains=(20,))
-    wanted = discover(crowd, options, dtype="float64", gram=given)[1]
-    assert discover(crowd, options, dtype="float64")[1].found == wanted.found
-    plain = SparseGram(crowd.X, np.dtype(np.float64))
-    other = discover(crowd, options, dtype="float64", gram=plain)[1]
-    assert not np.array_equal(other.weights.data, wanted.weights.data)
 
 
 def test_tiny_data_have_no_groups(dataset: Dataset, caplog: pytest.LogCaptureFixture) -> None:
@@ -333,7 +319,7 @@ def test_groups_are_saved_with_the_model_and_kept_by_the_next_fit(
     plain, pressed = (again.scores(again.profile(["i0"], p)) for p in (None, {tag: 3}))
     own = again.profile(["i0"])
     step = own.steps[own.place_of(tag)]
-    assert_allclose(pressed - plain, 3 * step * members, atol=1e-6)
+    assert_allclose(pressed - plain, 3**0.45 * step * members, atol=1e-6)
 
 
 def test_new_items_get_groups_by_their_tags_but_none_that_is_given(crowd: Dataset) -> None:
@@ -347,7 +333,7 @@ def test_new_items_get_groups_by_their_tags_but_none_that_is_given(crowd: Datase
     assert model.groups_ is not None
     groups = {str(tag) for tag in model.groups_.tags}
     assert all(groups & set(row) for row in named)
-    with pytest.raises(ParameterError, match="Discovered tags are found by a fit"):
+    with pytest.raises(ParameterError, match="discovered tags are found by a fit"):
         model.add_items({"n3": [model.groups_.tags[0]]})
 
 
@@ -370,29 +356,11 @@ def test_what_was_discovered_can_be_shared(crowd: Dataset) -> None:
 F64 = np.dtype(np.float64)
 
 
-def interactions(seed: int = 0) -> sp.csr_array:
-    """Return users x items with an item that nobody chose."""
-    X = (np.random.default_rng(seed).random((80, 12)) < 0.3).astype(float)
-    X[:, 5] = 0
-    return sp.csr_array(X)
-
-
 def bundles(n: int = 60, k: int = 4, seed: int = 0) -> tuple[Any, Any]:
     """Return unit vectors near k directions, and which direction each is near to."""
     rng = np.random.default_rng(seed)
     group = np.arange(n) % k
     return unit_rows(np.eye(k, 8)[group] + 0.1 * rng.standard_normal((n, 8))), group
-
-
-@pytest.mark.parametrize("dense", [True, False])
-def test_with_all_factors_products_of_rows_are_cosines_of_columns(dense: bool) -> None:
-    X = interactions()
-    gram = DenseGram((X.T @ X).toarray()) if dense else SparseGram(X, F64)
-    Y = embed_items(gram, 100, np.random.default_rng(0))
-    columns = unit_rows(X.toarray().T)
-    assert Y.shape == (12, 12)
-    assert_allclose(Y @ Y.T, columns @ columns.T, atol=1e-8)
-    assert not Y[5].any()
 
 
 def plain_k_means(Y: Any, centroids: Any, rounds: int) -> Any:

@@ -12,23 +12,20 @@ from oracles import (
     Array,
     WeightedProblem,
     content_of,
-    exact_encoder,
     random_problem,
     without_diagonal,
 )
 
 from teaser import Dataset, Steering, Teaser
 from teaser.errors import ParameterError, ResourceError
-from teaser.explain import Reason, ViewedReason
 from teaser.extensions import Content, Remainder, Weights
 from teaser.model import estimate as cost
 from teaser.model._inverse import invert_gram
-from teaser.model.baselines.ease import EASE
 from teaser.model.extensions import remainder as module
 from teaser.model.extensions.remainder import fit_remainder, keep_largest, prepare_remainder
 from teaser.model.gram import DenseGram
 from teaser.model.solve import Limits
-from teaser.testing import TaggedModelContract, example_dataset
+from teaser.testing import TaggedModelContract
 
 JOINT = Remainder(neighbours=None)
 
@@ -114,13 +111,6 @@ def test_weights_give_the_minimum_of_their_objective(
     assert_allclose(R, wanted_r, atol=1e-8)
 
 
-def test_a_dear_remainder_leaves_the_paper_s_model() -> None:
-    X, D = random_problem(1)
-    E, R = solved(X, D, 2.0, 3.0, 1e7)
-    assert_allclose(E, exact_encoder(X.T @ X, D, 2.0, 3.0), atol=1e-5)
-    assert np.abs(R).max() < 1e-5
-
-
 def test_a_cheap_remainder_is_ease() -> None:
     X, D = random_problem(2)
     l1, k = 2.0, 1e-6
@@ -180,26 +170,6 @@ class TestTeaserWithRemainder(TaggedModelContract):
         return Teaser(
             l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0), tol=1e-5
         )
-
-    def test_contributions_sum_to_what_the_reasons_cover(self, fitted: Any) -> None:
-        for item in ("i2", "i9", "i20"):
-            said = fitted.explain(item, ["i1", "i5"], {"town=Ghent": 1})
-            assert said.viewed or item == "i20"
-        super().test_contributions_sum_to_what_the_reasons_cover(fitted)
-
-    def test_every_recommendation_has_reasons_of_its_own_tags(self, fitted: Any) -> None:
-        dataset = example_dataset()
-        D = fitted.decoder_.toarray()
-        kinds = set()
-        for r in fitted.recommend(["i1", "i5"], k=5):
-            row = D[dataset.items.index_of(r.item_id)]
-            for reason in r.reasons:
-                kinds.add(type(reason))
-                if isinstance(reason, Reason):
-                    assert row[fitted.tags_.index(reason.tag)] > 0
-                else:
-                    assert reason.item_id in ("i1", "i5")
-        assert kinds == {Reason, ViewedReason}
 
 
 class TestTeaserWithSparseRemainder(TestTeaserWithRemainder):
@@ -261,28 +231,6 @@ def test_the_dial_weighs_tags_against_viewed_items(
         one_row(dataset, 1, 5), [presses], steering=Steering(balance=balance)
     )[0]
     assert scores[9] == pytest.approx(found.score, rel=1e-12)
-
-
-def test_the_dial_changes_nothing_without_a_remainder_or_a_history(
-    model: Teaser, remainder_model: Teaser
-) -> None:
-    for balance in (0.0, 1.0):
-        steering = Steering(balance=balance)
-        assert model.recommend(["i1"], steering=steering) == model.recommend(["i1"])
-        pressed = {"town=Ghent": 3}
-        assert remainder_model.recommend(
-            [], pressed, steering=steering
-        ) == remainder_model.recommend([], pressed)
-
-
-def test_people_alone_are_ease_where_the_remainder_is_cheap(dataset: Dataset) -> None:
-    model = Teaser(
-        l2_weights=5.0, l2_encoder=500.0, remainder=Remainder(neighbours=None, l2=1e-3), tol=1e-5
-    ).fit(dataset)
-    wanted = EASE(l2=5.001).fit(dataset).score_batch(dataset.X[:20])
-    found = model.score_batch(dataset.X[:20], steering=Steering(balance=1.0))
-    factor = (found * wanted).sum(axis=1) / (wanted**2).sum(axis=1)
-    assert_allclose(found, factor[:, None] * wanted, rtol=2e-2, atol=2e-2 * np.abs(found).max())
 
 
 def test_new_items_have_no_part_in_it(dataset: Dataset) -> None:

@@ -1,5 +1,6 @@
 """User features in a model: its equation, profiles, origins, files."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -283,7 +284,7 @@ class TestEvaluation:
         model = Teaser(l2_weights=5.0, l2_encoder=5.0).fit(parts.training)
         cold = parts.test.shortened(0, rng=0)
         told = evaluate(model, cold, metrics=["ndcg@20"])
-        untold = evaluate(model, cold, metrics=["ndcg@20"], user_features=False)
+        untold = evaluate(model, replace(cold, user_features=None), metrics=["ndcg@20"])
         assert told.values["ndcg@20"].mean() > untold.values["ndcg@20"].mean() + 0.1
         assert (untold.lists == untold.lists[0]).all()
         by_hand = model.recommend_batch(

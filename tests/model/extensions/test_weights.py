@@ -23,7 +23,6 @@ from teaser.extensions import (
     Weights,
 )
 from teaser.model._arrays import as_dense
-from teaser.model.extensions.weights import PLAIN
 from teaser.profile import POPULARITY
 from teaser.recommend import Recommendation
 from teaser.testing import TaggedModelContract
@@ -57,14 +56,6 @@ def test_a_model_is_the_minimum_of_the_objective(few: Dataset, weights: Weights,
     assert_allclose(model.tag_table_.learned_decoder.toarray(), D)
     assert_allclose(model.encoder_, problem(few, D, weights).encoder(), atol=1e-8)
     assert model.popularity_.max() == 1.0
-
-
-def test_no_weights_are_the_paper_s_model_to_the_bit(dataset: Dataset) -> None:
-    plain = Teaser().fit(dataset)
-    for weights in (PLAIN, Weights(user_power=0, ridge_power=0)):
-        found = Teaser(weights=weights).fit(dataset)
-        assert_array_equal(found.encoder_, plain.encoder_)
-        assert_array_equal(found.decoder_.toarray(), plain.decoder_.toarray())
 
 
 def test_a_larger_scale_of_popularity_leaves_more_to_it(dataset: Dataset) -> None:

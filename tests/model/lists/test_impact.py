@@ -130,7 +130,10 @@ def test_a_press_changes_as_many_as_it_does_in_lists(name: str, data: Dataset) -
     every = [n for each in changed.values() for n in each]
     assert found.press_change == pytest.approx(np.mean(every))
     assert found.press_change > 0
-    steps = [model.profile(history, about=known).step for history, known in people]
+    steps = [
+        model.profile(history, about=known).steps[j]
+        for (history, known), j in zip(people, lists.pressed, strict=True)
+    ]
     assert found.step == pytest.approx(np.mean(steps))
     assert found.press_changes == pytest.approx({f: np.mean(n) for f, n in changed.items()})
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from teaser import Tag, Teaser
 from teaser.errors import ParameterError, UnknownNameError
 from teaser.model.baselines.ease import EASE
-from teaser.model.filters import Selection, check_boost
+from teaser.model.filters import check_boost
 from teaser.steer.variety import varied
 from teaser.testing import example_dataset
 
@@ -22,8 +22,8 @@ BOOSTS = st.dictionaries(
 
 
 def test_boosts_add_up_by_item(model: Teaser) -> None:
-    placed = Selection(boost={"i3": 1, "labels=late": -0.5, Tag("town", "Ghent"): 2.0}).place(
-        model.item_table_, model.tag_table_
+    placed = model.place_filters(
+        {"boost": {"i3": 1, "labels=late": -0.5, Tag("town", "Ghent"): 2.0}}
     )
     assert placed.boosts is not None
     late = np.array(["late" in (cell or "") for cell in model.table_["labels"]])

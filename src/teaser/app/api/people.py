@@ -5,16 +5,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Path, Query, Request
 from fastapi.responses import Response
 
-from teaser.app.actions import LIMIT, act, decide
+from teaser.app.actions import LIMIT, act
 from teaser.app.api import requests, responses
 from teaser.app.api.auth import check_reader
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.responses import Person
 from teaser.app.catalogue import PersonalModel
-from teaser.app.http import StoreRoute, catalogue_of, limit_imports, services_of, store_of
+from teaser.app.http import StoreRoute, catalogue_of, services_of, store_of
 from teaser.app.state import Event, State, ending, parts_of
 from teaser.app.store import Decided
-from teaser.app.wishes import event_of
+from teaser.app.wishes import decide_wishes, event_of
 from teaser.errors import ParameterError, UnknownNameError
 from teaser.words.wishes import Wish
 
@@ -26,7 +26,12 @@ router = APIRouter(
 )
 
 PersonId = Annotated[
-    str, Path(pattern="^[A-Za-z0-9_-]{43}$", description="As `POST /people` gave it; keep it safe.")
+    str,
+    Path(
+        pattern="^(own|[A-Za-z0-9_-]{43})$",
+        description="As `POST /people` gave it; keep it safe. Or `own`, for the user whom the "
+        "header `User-Id` names: ids of your own, which belong to your key.",
+    ),
 ]
 ShareId = Annotated[
     str, Path(pattern="^[0-9a-f]{16}$", description="As `POST /people/{person_id}/shares` gave it.")
@@ -136,6 +141,17 @@ def add_view(request: Request, person_id: PersonId, asked: requests.NewView) -> 
     return _act(request, person_id, "view", item=asked.item_id, strength=asked.strength)
 
 
+@router.post("/{person_id}/history")
+def add_views(request: Request, person_id: PersonId, asked: requests.NewViews) -> Person:
+    """Add several items to the history, the latest last; one undo takes them back."""
+    items = catalogue_of(request).model.items_
+    views = [v for v in asked.views if asked.unknown == "raise" or v.item_id in items]
+    if not views:
+        raise ParameterError("The model has none of these items, so nothing was added.")
+    actions = [["view", {"item": v.item_id, "strength": v.strength}] for v in views]
+    return _act(request, person_id, "several", actions=actions)
+
+
 @router.delete("/{person_id}/views")
 def remove_view(
     request: Request, person_id: PersonId, asked: Annotated[requests.ItemOptions, Query()]
@@ -197,8 +213,7 @@ def set_about(request: Request, person_id: PersonId, asked: requests.About) -> P
 @router.put("/{person_id}/filters")
 def set_filters(request: Request, person_id: PersonId, asked: requests.NewFilters) -> Person:
     """Set the conditions on the current list; an empty request removes them."""
-    given = asked.model_dump(exclude_defaults=True)
-    return _act(request, person_id, "filter", filters=given)
+    return _act(request, person_id, "filter", filters=asked.model_dump(exclude_defaults=True))
 
 
 @router.put("/{person_id}/profiling")
@@ -212,12 +227,7 @@ def apply_wishes(request: Request, person_id: PersonId, asked: requests.Wishes) 
     """Apply wishes to the current list, all of them or none; one undo takes them back."""
     catalogue = catalogue_of(request)
     wishes = [Wish.parse(text) for text in asked.wishes]
-
-    # Wishes come to what holds when they are stored: others may be applied at the same time.
-    def decision(state: State) -> Event | None:
-        return decide(state, event_of(wishes, state, catalogue), catalogue)
-
-    done = store_of(request).decide(person_id, decision)
+    done = store_of(request).decide(person_id, lambda s: decide_wishes(wishes, s, catalogue))
     note = None if done.event else _note(done, event_of(wishes, done.after, catalogue))
     return Person.from_state(person_id, done.after, catalogue, note=note)
 
@@ -320,7 +330,6 @@ def import_person(
 
     Only `state` of the export is read. `unmatched` are the names that the model does not have.
     """
-    limit_imports(request, person_id)
     catalogue = catalogue_of(request)
     done = act(store_of(request), person_id, asked.event(), catalogue)
     return responses.Imported.after_import(person_id, done.after, catalogue)

@@ -47,6 +47,7 @@ from teaser.words.wishes import MAX_BOUND, Lasts
 
 MAX_K = 500
 MAX_PICKS = 50
+MAX_VIEWS = 100
 MAX_HISTORY = 1_000
 MAX_TAGS = 200
 # Ids may be addresses of pages, and discovered tags are named by titles of items.
@@ -320,19 +321,14 @@ class PersonBoostOptions(PersonOptions):
         return boosts
 
 
-class Narrowing(StrictSchema):
-    """How long a list is, and what may be in it."""
+class ListOptions(StrictSchema):
+    """Options of a list: how long it is, and what may be in it."""
 
     k: K = 20
     exclude: Annotated[Ids, Field(description="None of these items.")] = []
     where: Conditions = []
     first_date: Annotated[Day | None, Field(description="No item before this day.")] = None
     last_date: Annotated[Day | None, Field(description="No item after this day.")] = None
-
-
-class ListOptions(Narrowing):
-    """Options of a list."""
-
     exclude_history: Annotated[bool, Field(description="Leave out what was viewed.")] = True
     negative_reasons: Annotated[
         bool, Field(description="Include reasons with a negative share.")
@@ -349,7 +345,50 @@ class ListOptions(Narrowing):
     ] = "raise"
 
 
-class RecommendRequest(Taste, ListOptions):
+FilterTags = Annotated[list[TagText], Field(max_length=MAX_FILTER_TAGS)]
+Bounds = Annotated[
+    dict[
+        NAME,
+        Annotated[float, Field(ge=-MAX_BOUND, le=MAX_BOUND, allow_inf_nan=False)],
+    ],
+    Field(max_length=MAX_FILTER_TAGS, examples=[{"price": 20}]),
+]
+
+
+class NewFilters(BodySchema):
+    """The conditions on a list, which replace those that it had."""
+
+    only: Annotated[
+        FilterTags, Field(description="Only items with these tags; one of each feature.")
+    ] = []
+    without: Annotated[FilterTags, Field(description="No item with these tags.")] = []
+    at_most: Annotated[Bounds, Field(description="The largest number in a column.")] = {}
+    at_least: Annotated[Bounds, Field(description="The smallest number in a column.")] = {}
+    when: Annotated[
+        str,
+        Field(
+            max_length=40,
+            description="A period of dates: today, tomorrow, weekend, next_weekend, week, "
+            "next_week, month, next_month, or days as 2026-11-20..2026-11-22 with open ends. "
+            "Empty for any.",
+            examples=["weekend"],
+        ),
+    ] = ""
+
+
+class FilteredList(ListOptions):
+    """Options of a list, with the conditions that a stored list can have."""
+
+    filters: Annotated[
+        NewFilters,
+        Field(
+            description="Conditions as `PUT /people/{person_id}/filters` takes them, besides the "
+            "other options. Unknown names in them are always refused."
+        ),
+    ] = NewFilters()
+
+
+class RecommendRequest(Taste, FilteredList):
     """A list for a history and presses."""
 
     variety: Share = 0.0
@@ -436,7 +475,7 @@ Changes = Annotated[
 ]
 
 
-class VariationRequest(Taste, ListOptions):
+class VariationRequest(Taste, FilteredList):
     """A list like an item, with some of its tags changed."""
 
     # The tags of the example's item are not known here: nothing is changed in it.
@@ -553,6 +592,18 @@ class NewView(ItemChoice):
     ] = 1.0
 
 
+class NewViews(BodySchema):
+    """Items that were viewed or disliked, the latest last."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"views": [{"item_id": "e0001"}]}]})
+
+    views: Annotated[list[NewView], Field(min_length=1, max_length=MAX_VIEWS)]
+    unknown: Annotated[
+        Literal["raise", "ignore"],
+        Field(description="What happens to items that the model does not have."),
+    ] = "raise"
+
+
 class NewHidden(BodySchema):
     """An item or a tag, one of them, that is never to be shown."""
 
@@ -614,37 +665,6 @@ class Wishes(BodySchema):
             examples=[["press +4 town=Ghent", "when weekend"]],
         ),
     ]
-
-
-FilterTags = Annotated[list[TagText], Field(max_length=MAX_FILTER_TAGS)]
-Bounds = Annotated[
-    dict[
-        NAME,
-        Annotated[float, Field(ge=-MAX_BOUND, le=MAX_BOUND, allow_inf_nan=False)],
-    ],
-    Field(max_length=MAX_FILTER_TAGS, examples=[{"price": 20}]),
-]
-
-
-class NewFilters(BodySchema):
-    """The conditions on a list, which replace those that it had."""
-
-    only: Annotated[
-        FilterTags, Field(description="Only items with these tags; one of each feature.")
-    ] = []
-    without: Annotated[FilterTags, Field(description="No item with these tags.")] = []
-    at_most: Annotated[Bounds, Field(description="The largest number in a column.")] = {}
-    at_least: Annotated[Bounds, Field(description="The smallest number in a column.")] = {}
-    when: Annotated[
-        str,
-        Field(
-            max_length=40,
-            description="A period of dates: today, tomorrow, weekend, next_weekend, week, "
-            "next_week, month, next_month, or days as 2026-11-20..2026-11-22 with open ends. "
-            "Empty for any.",
-            examples=["weekend"],
-        ),
-    ] = ""
 
 
 # Lists of a person, and imports. `people.checks` counts what is in all lists together.

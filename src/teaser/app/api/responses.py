@@ -1,32 +1,74 @@
 """The responses of the API as typed JSON: the dataclasses of the library, by their attributes."""
 
-from collections.abc import Iterable, Mapping
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from datetime import date as day
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 from pydantic.main import IncEx
 from typing_extensions import TypeAliasType
 
-from teaser import explain, profile, recommend, steer
+from teaser import explain, profile, recommend, steer, transparency
+from teaser.app import catalogue as serving
+from teaser.app import state as states
 from teaser.app.api.requests import ProfileOptions
 from teaser.app.catalogue import Catalogue, known_presses, unknown_columns, unknown_tags
 from teaser.app.search import FoundGroup, NameMatches
-from teaser.app.state import Feed as StoredFeed
-from teaser.app.state import Kind, Order, State
-from teaser.app.store import Store, StoredEvent
+from teaser.app.state import Kind, State
+from teaser.app.store import Store, StoredEvent, StoredShare
+from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import UnknownNameError, closest_names
-from teaser.transparency import DataSources
-from teaser.words.wishes import Kind as WishKind
-from teaser.words.wishes import Lasts, Reading
+from teaser.words import wishes
+from teaser.words.wishes import Reading
 
 
 class Schema(BaseModel):
     """A response: made by `model_validate` from an object of the library, or from a dict."""
 
     model_config = ConfigDict(from_attributes=True)
+
+
+S = TypeVar("S", bound=Schema)
+
+
+def of(kind: type[Any], *left_out: str) -> Callable[[type[S]], type[S]]:
+    """Give a response the fields of a dataclass of the library, each with its documentation.
+
+    A field that the response declares itself stays; those in `left_out` are not answered.
+    """
+
+    def complete(schema: type[S]) -> type[S]:
+        hints, texts = get_type_hints(kind), _attribute_texts(kind)
+        found: dict[str, Any] = {
+            each.name: (
+                _JSON_TYPES.get(hints[each.name], hints[each.name]),
+                Field(description=texts.get(each.name)),
+            )
+            for each in fields(kind)
+            if each.name not in {*left_out, *schema.model_fields}
+        }
+        name, module = schema.__name__, schema.__module__
+        return create_model(
+            name, __base__=schema, __module__=module, __doc__=schema.__doc__, **found
+        )
+
+    return complete
+
+
+def _attribute_texts(kind: type[Any]) -> dict[str, str]:
+    """Return what a docstring in numpy's style says of each attribute."""
+    _, _, section = (inspect.getdoc(kind) or "").partition("Attributes\n----------\n")
+    entries = [entry.partition("\n") for entry in re.split(r"\n(?=\S)", section)]
+    return {
+        name.strip(): " ".join(text.split())
+        for names, _, text in entries
+        for name in names.split(",")
+    }
 
 
 def _text(name: Any) -> Any:
@@ -54,10 +96,7 @@ ModelItemId = TypeAliasType(
         int | str, Field(description="The id of an item, as in the data.", examples=["e0001"])
     ],
 )
-Name = Annotated[ModelItemId, BeforeValidator(_text)]
 TagName = Annotated[str, BeforeValidator(_text)]
-# Rounding may lift a share slightly above 1.
-Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(lambda share: min(1.0, share))]
 ByText = Annotated[dict[str, float], BeforeValidator(_by_text)]
 
 
@@ -105,55 +144,49 @@ class Steps(Schema):
 
 
 Presses = Annotated[list[Steps], BeforeValidator(_as_steps)]
+# How JSON has what the library has.
+_JSON_TYPES: dict[Any, Any] = {
+    ItemId: ModelItemId,
+    Tag: TagName,
+    explain.BoostName: Annotated[ModelItemId, BeforeValidator(_text)],
+    tuple[Tag, ...]: list[Named],
+    Mapping[Tag, int]: Presses,
+    Mapping[str, int]: Presses,
+    Mapping[str, int] | None: Presses | None,
+    Mapping[Tag, float]: ByText,
+    Mapping[ItemId, float]: ByText,
+}
 
 
 # Lists, profiles and explanations
 
 
+@of(explain.Reason, "usual")
 class Reason(Named):
     """The contribution of one tag, or of near-equal tags together, to the score of an item.
 
     General appeal and the contributions of all reasons sum to the score. `share` is signed, and the
-    absolute shares, that of general appeal included, sum to 1. `weight` is the weight of the tag
-    for the item. `tags` are all that the reason is about, `tag` the first of them: tags that lie on
-    nearly the same items are one reason. `own` of the `of` liked items carry the tags; `like` are
-    the titles of some of them where the tag is a group that the fit found. Both numbers are null
-    where they were not counted.
+    absolute shares, that of general appeal included, sum to 1.
     """
 
     kind: Literal["tag"]
-    contribution: float
-    share: float
-    affinity: float
-    weight: float
-    tags: list[Named]
-    own: int | None
-    of: int | None
-    like: list[str]
 
 
+@of(explain.ViewedReason)
 class ViewedReason(Schema):
     """The contribution of one viewed item to the score of an item, beside the tags.
 
-    Only models with a remainder have such reasons. `disliked`: its strength in the history is
-    below 0.
+    Only models with a remainder have such reasons.
     """
 
     kind: Literal["viewed"]
-    item_id: ModelItemId
-    title: str | None
-    contribution: float
-    share: float
-    disliked: bool
 
 
+@of(explain.BoostReason)
 class BoostReason(Schema):
     """What a boost of the request adds to the score of an item; `name` is the id or tag boosted."""
 
     kind: Literal["boost"]
-    name: Name
-    contribution: float
-    share: float
 
 
 # A named union, so that generated clients have one type for it.
@@ -166,23 +199,15 @@ AnyReason = TypeAliasType(
 )
 
 
+@of(recommend.Recommendation)
 class Recommendation(Schema):
     """One entry of a list. `match` is the score relative to the highest of all items, 0 to 1.
 
-    `general` is what general appeal adds to the score: what an average person would see in the
-    item. It is never among the reasons; `general_share` is its signed share. `boost` is what the
-    boosts of the request add, which are among the reasons. `other` is what all tags and viewed
-    items add that are not among the reasons, `other_share` its signed share; general appeal, the
-    reasons and `other` sum to the score. An explanation has all reasons, and no other.
+    General appeal, what an average person would see in the item, is never among the reasons.
+    General appeal, the reasons and `other` sum to the score. An explanation has all reasons, and no
+    other.
     """
 
-    item_id: ModelItemId
-    title: str | None
-    score: float
-    match: Share
-    general: float
-    general_share: float
-    boost: float
     other: float = 0.0
     other_share: float = 0.0
     reasons: list[AnyReason]
@@ -200,6 +225,7 @@ class Recommendations(Schema):
         return cls.model_validate({"recommendations": list(found), "ignored": found.ignored})
 
 
+@of(explain.Explanation)
 class Explanation(Recommendation):
     """The whole score of one item: every tag it has, the largest share first.
 
@@ -209,30 +235,19 @@ class Explanation(Recommendation):
     tags in the sum of all absolute contributions; neither popularity nor general appeal counts.
     """
 
-    tags: ByText
-    viewed: ByText
     from_tags: float
     from_viewed: float
-    tag_share: Share
+    tag_share: float
 
 
+@of(explain.DifferencePart, "title")
 class DifferencePart(Schema):
-    """What one part of two scores does to their difference; `share` is signed.
+    """What one part of two scores does to their difference; `label` is its name for a reader."""
 
-    `name` is a tag, the id of an item of the history, or what a boost is named by; `label` is the
-    same for a reader. `tags` are all that the part is about: near-equal tags are one part.
-    """
-
-    kind: Literal["general", "tag", "viewed", "disliked", "boost"]
-    name: Name
     label: str
-    tags: list[Named]
-    contribution: float
-    other_contribution: float
-    difference: float
-    share: float
 
 
+@of(explain.Difference)
 class Difference(Schema):
     """Why one item stands above another: the differences of all parts sum to `difference`.
 
@@ -240,12 +255,6 @@ class Difference(Schema):
     a difference of 0; they come last.
     """
 
-    item_id: ModelItemId
-    other_id: ModelItemId
-    title: str | None
-    other_title: str | None
-    score: float
-    other_score: float
     difference: float
     said: str
     parts: list[DifferencePart]
@@ -275,7 +284,7 @@ class FeatureProfile(Schema):
     """One feature: its share of impact on the scores, and its tags, the strongest first."""
 
     feature: str
-    impact: Share
+    impact: float
     tags: list[Affinity]
 
 
@@ -287,9 +296,9 @@ class Profile(Schema):
     in scores: 1 unless a balance lowers it. `about` are the facts about the person that were used.
     """
 
-    certainty: Share
+    certainty: float
     general: float
-    tags_weight: Share
+    tags_weight: float
     about: list[TagName]
     features: list[FeatureProfile]
 
@@ -349,15 +358,13 @@ class Origins(Named):
 class SharedTag(Named):
     """A tag that two items share, and its share of their similarity."""
 
-    share: Share
+    share: float
 
 
+@of(steer.Similar)
 class SimilarItem(Schema):
     """An item that is similar to another: 0 is no tag in common, 1 the same tags."""
 
-    item_id: ModelItemId
-    title: str | None
-    similarity: Share
     shared: Annotated[list[SharedTag], BeforeValidator(_as_shared)]
 
 
@@ -367,13 +374,11 @@ class SimilarItems(Schema):
     similar: list[SimilarItem]
 
 
+@of(steer.Lift)
 class Lift(Schema):
     """The presses to add to the present ones; none if the item is among the first already."""
 
-    presses: Presses
     total: int
-    rank_before: int
-    rank_after: int
 
 
 class LiftAnswer(Schema):
@@ -387,16 +392,10 @@ class LiftAnswer(Schema):
     finished: bool
 
 
+@of(steer.Variation)
 class Variation(Schema):
-    """A list that starts from an item, without the item itself.
+    """A list that starts from an item, without the item itself."""
 
-    `start` are the presses that the item gives, changes included; `presses` those behind the list.
-    """
-
-    item_id: ModelItemId
-    title: str | None
-    start: Presses
-    presses: Presses
     recommendations: list[Recommendation]
     ignored: int
 
@@ -407,38 +406,15 @@ class Variation(Schema):
         return cls.model_validate({**vars(found), **dict(made)})
 
 
-class TagExample(Schema):
-    """An item with a tag: its rank now, without the tag, and with one press + more."""
-
-    item_id: ModelItemId
-    title: str | None
-    contribution: float
-    rank: int
-    rank_without: int
-    rank_pressed: int
-
-
+@of(steer.TagBeside)
 class TagBeside(Named):
     """A tag that `share` of the items with another carry: `times` as many as of all items."""
 
-    n_items: int
-    share: Share
-    times: float
 
-
+@of(steer.TagExamples)
 class TagExamples(Named):
-    """What a tag does in a list: what it brings up, what it would, and which tags come with it.
+    """What a tag does in a list: what it brings up, what it would, and which tags come with it."""
 
-    `n_items`: how many items have it; `affinity`: presses included; `can_press`: whether one press
-    + more is possible.
-    """
-
-    n_items: int
-    affinity: float
-    presses: int
-    can_press: bool
-    brings_up: list[TagExample]
-    would_bring_up: list[TagExample]
     comes_with: list[TagBeside]
 
 
@@ -455,31 +431,15 @@ class Picks(Schema):
     picks: list[Pick]
 
 
-class Evidence(Schema):
-    """What a person can check a statement by.
-
-    `own` of the `of` liked items of the history carry the tags; `others` is the share of
-    everybody's choices that do.
-    """
-
-    own: int
-    of: int
-    others: Share
-
-
+@of(steer.Statement, "like")
 class Statement(Schema):
     """One sentence about a profile; `denial` are the presses by which a person disagrees.
 
     What is known agrees with the history; a guess is of tags that no item of it carries.
-    `strength` is the leaning in standard deviations of the person's scores.
     """
 
-    kind: Literal["known", "guessed"]
     leaning: Literal["towards", "away"]
     said: str
-    evidence: Evidence
-    strength: float
-    tags: list[Named]
     denial: Presses
 
 
@@ -489,16 +449,11 @@ class Statements(Schema):
     statements: list[Statement]
 
 
+@of(wishes.Wish)
 class Wish(Schema):
     """A wish that was read: its text form, its parts, and the words that it was read from."""
 
     wish: str
-    kind: WishKind
-    name: str
-    steps: int
-    number: float | None
-    lasts: Lasts
-    words: str
 
 
 class WordsAnswer(Schema):
@@ -512,7 +467,7 @@ class WordsAnswer(Schema):
     def from_reading(cls, reading: Reading) -> Self:
         """Return what was read."""
         return cls(
-            wishes=[Wish(wish=str(wish), **vars(wish)) for wish in reading.wishes],
+            wishes=[Wish.model_validate({"wish": str(w), **vars(w)}) for w in reading.wishes],
             unknown=list(reading.unknown),
             contradictions=[[str(one), str(other)] for one, other in reading.contradictions],
         )
@@ -521,22 +476,9 @@ class WordsAnswer(Schema):
 # The catalogue and the model
 
 
+@of(serving.Card, "rare")
 class Card(Schema):
-    """The data of an item; what the data do not have is null.
-
-    `facts`: values of declared tags, by feature; `groups`: those that the system found it in;
-    `placed_by`: of an item that nobody has chosen yet, what its place in lists follows from.
-    """
-
-    item_id: ModelItemId
-    title: str
-    description: str | None
-    link: str | None
-    date: day | None
-    has_picture: bool
-    facts: dict[str, list[str]]
-    groups: list[str]
-    placed_by: Literal["tags", "general appeal"] | None = None
+    """The data of an item; what the data do not have is null."""
 
 
 class FoundItem(Schema):
@@ -579,7 +521,7 @@ class GroupItem(FoundItem):
 class Label(Named):
     """The declared tag that is most over-represented in a group; `share` of its items carry it."""
 
-    share: Share
+    share: float
 
 
 class Group(Named):
@@ -620,11 +562,7 @@ class Group(Named):
 
 
 def _titled(catalogue: Catalogue, item_id: int | str) -> dict[str, Any]:
-    model = catalogue.model
-    return {
-        "item_id": item_id,
-        "title": model.title(model.items_.index_of(item_id)) or str(item_id),
-    }
+    return {"item_id": item_id, "title": catalogue.title(item_id)}
 
 
 class Remainder(Schema):
@@ -694,7 +632,7 @@ class PartShare(Schema):
 
     part: Literal["feature", "general", "popularity", "discovered", "viewed"]
     feature: str | None
-    share: Share
+    share: float
     press_change: float | None
 
 
@@ -721,7 +659,7 @@ class Transparency(Schema):
     """
 
     impacts: Impacts | None
-    sources: DataSources | None
+    sources: transparency.DataSources | None
     version: str | None
     date: day | None
     learns_from_views: bool
@@ -743,47 +681,12 @@ class Transparency(Schema):
 # Persons
 
 
-class Filters(Schema):
-    """The conditions on a list: `only` items with these tags, `without` those, bounds, a period.
-
-    Tags of one feature in `only` are alternatives. `when` is empty for any date.
-    """
-
-    only: list[str]
-    without: list[str]
-    at_most: dict[str, float]
-    at_least: dict[str, float]
-    when: str
-
-
-class Ending(Schema):
-    """Something that ends by itself at `until`: presses on a tag, or what is hidden.
-
-    `name` is a tag, or an item if `is_item`; `steps` are the presses that end, 0 for what is
-    hidden.
-    """
-
-    kind: Literal["press", "hide"]
-    name: ModelItemId
-    is_item: bool
-    steps: int
-    until: datetime
-
-
+@of(states.Feed)
 class Feed(Schema):
-    """One list of a person; the main list has an empty name.
-
-    `presses` are net presses now, by today's names of tags; `lasting` those of them that do not
-    end, null if none ends. `ends` are the presses that end.
-    """
+    """One list of a person; the main list has an empty name. Tags have the names of today."""
 
     feed: str
     presses: Presses
-    lasting: Presses | None
-    filters: Filters
-    variety: Share
-    balance: Share
-    ends: list[Ending]
 
 
 class Feeds(Schema):
@@ -798,31 +701,21 @@ class Feeds(Schema):
         return cls.model_validate({"feed": found.feed, "feeds": _feeds(found, catalogue)})
 
 
+@of(State, "undoable", "redoable")
 class Person(Feed):
     """The state of a person.
 
-    `strengths` has the items of the history whose strength is not 1; one below 0 was disliked.
     `presses`, `lasting`, `filters`, `variety` and `balance` are those of the current list, `feed`;
-    `feeds` has all lists. `hidden` and `hidden_tags` hold for all of them. `ends` tells what of all
-    this ends by itself, and when. With `profiling` false, lists follow neither history nor presses
-    nor `about`: `order` decides.
+    `feeds` has all lists. `ends` tells what of all this ends by itself, and when.
     `unknown_items`, `unknown_tags`, `unknown_columns` and `unknown_about` are the names in it that
     the present model does not have; they are stored and have no effect until a model has them.
     `note` says why an action was not stored.
     """
 
     person_id: str
-    history: list[ModelItemId]
-    strengths: ByText
-    hidden: list[ModelItemId]
-    hidden_tags: list[str]
-    about: list[str]
     feeds: list[Feed]
-    profiling: bool
-    order: Order
     can_undo: bool
     can_redo: bool
-    n_events: int
     unknown_items: list[ModelItemId]
     unknown_tags: list[str]
     unknown_columns: list[str]
@@ -887,7 +780,7 @@ def _feeds(state: State, catalogue: Catalogue) -> list[dict[str, Any]]:
     return [_feed(name, feed, catalogue) for name, feed in state.feeds.items()]
 
 
-def _feed(name: str, feed: StoredFeed, catalogue: Catalogue) -> dict[str, Any]:
+def _feed(name: str, feed: states.Feed, catalogue: Catalogue) -> dict[str, Any]:
     lasting = None if feed.lasting is None else _presses(feed.lasting, catalogue)
     own = {"presses": _presses(feed.presses, catalogue), "lasting": lasting}
     return {**vars(feed), "feed": name, **own}
@@ -907,17 +800,12 @@ def _presses(presses: Mapping[str, int], catalogue: Catalogue) -> dict[str, int]
     return found
 
 
+@of(StoredShare)
 class Link(Schema):
     """A link that shows a person's state or one list, read-only, as it was after `place` actions.
 
-    `share_id` is the name by which the link is ended; its path is returned only when it is made.
     `feed` is the list that it shows, null for the whole profile.
     """
-
-    share_id: str
-    place: int
-    created_at: datetime
-    feed: str | None
 
 
 class NewLink(Link):

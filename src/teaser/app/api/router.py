@@ -44,33 +44,22 @@ router.include_router(stateless.admin_router)
 
 
 def complete_document(app: FastAPI, settings: Settings) -> None:
-    """Let the OpenAPI document tell what the settings decide: keys, the largest body, the rate."""
+    """Let the OpenAPI document tell where a key is needed, which the settings decide."""
     derive = app.openapi
 
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:
             document = _with_exact_bounds(derive())
-            for path, operations in document["paths"].items():
+            for operations in document["paths"].values():
                 for operation in operations.values():
-                    _describe_settings(operation, settings, settings.largest_body(path))
+                    is_admin = "admin" in operation["tags"]
+                    if not (admin_needs_key(settings) if is_admin else settings.needs_keys):
+                        operation.pop("security", None)
             if not admin_needs_key(settings):
                 document["components"].pop("securitySchemes", None)
         return derive()
 
     app.openapi = describe  # type: ignore[method-assign] # FastAPI's own way to change it
-
-
-def _describe_settings(operation: dict[str, Any], settings: Settings, max_body: int) -> None:
-    is_admin = "admin" in operation["tags"]
-    if not (admin_needs_key(settings) if is_admin else settings.needs_keys):
-        operation.pop("security", None)
-    largest = f"larger than {max_body:,} bytes"
-    operation["responses"]["413"]["description"] = f"The request is {largest}."
-    if "requestBody" in operation:
-        operation["requestBody"]["description"] = f"It must not be {largest}."
-    if settings.rate:
-        said = f"More than {settings.rate:,} requests a minute from one address."
-        operation["responses"]["429"]["description"] = said
 
 
 def _with_exact_bounds(document: dict[str, Any]) -> dict[str, Any]:

@@ -98,12 +98,9 @@ def state(request: Request, asked: requests.Taste) -> responses.Statements:
     learned = given.profile({})
     found = [
         {
-            "kind": each.kind,
+            **vars(each),
             "leaning": "towards" if each.leaning > 0 else "away",
             "said": say(each),
-            "evidence": vars(each.evidence),
-            "strength": each.strength,
-            "tags": each.tags,
             "denial": undo_presses(each, learned, given.presses),
         }
         for each in statements(given.profile())

@@ -1,7 +1,8 @@
 """Messages for invalid requests: where the error is, what was found, what to do."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from teaser.errors import shortened
@@ -10,36 +11,18 @@ from teaser.errors import shortened
 IDS, STRENGTHS = "list[id]", "dict[id, strength]"
 _MOST = 60
 _HISTORY = "must be a list of ids, [...], or an object of strengths by id, {...}"
-_ID = "an item id must be a whole number of 64 bits or a text of 1 to 2,000 characters"
-_WHOLE, _NUMBER, _TEXT = "must be a whole number", "must be a number", "must be a text"
-_YES_OR_NO = "must be true or false"
+_ID = "must be an item id: a whole number of 64 bits or a text of 1 to 2,000 characters"
 DAY = "must be a day, written as 2026-05-01"
 TIME = "must be a time with its zone, written as 2026-11-17T00:00:00+00:00"
 _OBJECT = "must be a JSON object, {...}, sent as Content-Type: application/json"
-_FIXED = {
-    "int": _WHOLE,
-    "float": _NUMBER,
-    "finite": _NUMBER,
-    "bool": _YES_OR_NO,
-    "date": DAY,
-    "datetime": TIME,
-    "timezone": TIME,
-    "list": "must be a list, [...]",
-    "model": _OBJECT,
-    "dict": _OBJECT,
-    "string": _TEXT,
-}
-_BY_KIND: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "extra_forbidden": lambda c: "is not a known field; leave it out or correct its spelling",
-    "greater_than_equal": lambda c: f"must be at least {c['ge']:g}",
-    "less_than_equal": lambda c: f"must be at most {c['le']:g}",
-    "string_too_short": lambda c: f"must have at least {_count(c['min_length'], 'character')}",
-    "string_too_long": lambda c: f"must have at most {_count(c['max_length'], 'character')}",
-    "too_long": lambda c: f"must have at most {_count(c['max_length'], 'entry')}",
-    "literal_error": lambda c: f"must be {c['expected']}",
-    "string_pattern_mismatch": lambda c: f"must be an id as this server gave it, {c['pattern']}",
-    "string_unicode": lambda c: "must be valid Unicode, without lone surrogates",
-    "value_error": lambda c: str(c.get("error", "is not valid")),
+# Where the words of pydantic are those of Python; elsewhere they are kept.
+_OWN = {
+    "extra_forbidden": "is not a known field; leave it out or correct its spelling",
+    "dict_type": _OBJECT,
+    "model_type": _OBJECT,
+    "model_attributes_type": _OBJECT,
+    "string_unicode": "must be valid Unicode, without lone surrogates",
+    "timezone_aware": TIME,
 }
 
 
@@ -56,7 +39,8 @@ def describe(errors: Sequence[Mapping[str, Any]]) -> str:
         return f"The body is not JSON: {reason} at character {place}. Correct it and send it again."
     where, is_id = _where(first["loc"])
     if first["type"] == "missing":
-        return f"{where}: is missing. {_remedy(where)}"
+        remedy = f"The request needs a body; it {_OBJECT}" if where == "body" else "Give a value"
+        return f"{where}: is missing. {remedy}."
     message = _ID if is_id else _message(first)
     found = "" if first["type"] == "extra_forbidden" else f", found {_shown(first.get('input'))}"
     return f"{where}: {message}{found}."
@@ -79,16 +63,14 @@ def _is_type(part: Any) -> bool:
 
 
 def _message(error: Mapping[str, Any]) -> str:
-    kind = str(error["type"])
-    if kind == "list_type" and error["loc"][-1] == IDS:
+    """Return what pydantic says of a value, after its place: must be less than or equal to 5."""
+    if error["type"] == "list_type" and error["loc"][-1] == IDS:
         return _HISTORY
-    if kind in _BY_KIND:
-        return _BY_KIND[kind](error.get("ctx") or {})
-    return _FIXED.get(kind.split("_")[0], "is not valid")
-
-
-def _remedy(where: str) -> str:
-    return f"The request needs a body; it {_OBJECT}." if where == "body" else "Give a value for it."
+    said = re.sub(r"^(Value error, |\w+ should (?=be|have|match))", "", str(error["msg"]))
+    said = said.replace(" after validation", "")
+    if error["type"] in _OWN or said.startswith("must"):
+        return _OWN.get(error["type"], said)
+    return f"must {said}" if said != error["msg"] else said[:1].lower() + said[1:]
 
 
 def _shown(value: Any) -> str:
@@ -98,8 +80,3 @@ def _shown(value: Any) -> str:
     except (TypeError, ValueError, RecursionError):
         text = f"something of type {type(value).__name__}"
     return text if len(text) <= _MOST else text[:_MOST] + "..."
-
-
-def _count(number: int, noun: str) -> str:
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number:,} {noun if number == 1 else plural}"

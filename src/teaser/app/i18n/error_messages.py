@@ -1,7 +1,5 @@
 """Error messages for visitors, in their language: by problem, else by HTTP status."""
 
-from dataclasses import dataclass
-
 from teaser.app.i18n.texts import Texts
 from teaser.errors import TeaserError, shortened
 
@@ -12,9 +10,9 @@ _BY_PROBLEM = {
     "unknown feature": "There is no feature “{name}” here.",
     "unknown share": "There is no such link. Perhaps its owner ended it.",
     "unknown list": "You have no list named “{name}”.",
-    "unknown viewed item": "This is not among what you looked at any more.",
+    "unknown viewed item": "This is no longer among what you looked at.",
     "unknown hidden item": "This is not hidden any more.",
-    "presses": "That is as far as this tag goes; it cannot be pressed further.",
+    "presses": "This tag cannot be pressed further.",
     "same item": "These are the same item. Choose two different ones.",
     "no tags": "This has no tags, so nothing like it can be looked for.",
     "no wish": "This wish cannot be understood. Nothing was changed.",
@@ -28,11 +26,11 @@ _BY_PROBLEM = {
     "nothing to redo": "There is nothing to redo.",
     "list name": "A list needs a name of one line, of at most 60 letters.",
     "list exists": "You have a list named “{name}” already. Take another name.",
-    "lists": "You have as many lists as can be had. Drop one of them first.",
-    "shares": "You have as many links as can be had. End one of them first.",
+    "lists": "You have the largest number of lists. Drop one of them first.",
+    "shares": "You have the largest number of links. End one of them first.",
     "stored": "There would be {n} {kind}, and at most {limit} can be kept. Nothing was changed.",
-    "actions": "You have done as much as can be kept. Delete your data to begin again.",
-    "bytes": "You have done as much as can be kept. Delete your data to begin again.",
+    "actions": "No more actions can be stored for you. Delete your data to begin again.",
+    "bytes": "No more actions can be stored for you. Delete your data to begin again.",
     "no export": (
         "This is not a file that was exported here, or it is damaged. Nothing was changed."
     ),
@@ -50,18 +48,10 @@ _BY_STATUS = {
 _OTHER = "What was sent cannot be understood. Go back and try again."
 
 
-@dataclass(frozen=True)
-class ErrorMessage:
-    """A sentence for a visitor, and the error's own words if they differ."""
-
-    text: str
-    details: str
-
-
 def error_message(
     status: int, details: str, texts: Texts, error: TeaserError | None = None
-) -> ErrorMessage:
-    """Return the message for an error.
+) -> tuple[str, str]:
+    """Return a sentence for a visitor, and the error's own words if they differ.
 
     Parameters
     ----------
@@ -80,6 +70,19 @@ def error_message(
     else:
         facts = {name: shortened(fact) for name, fact in error.facts.items()}
         facts |= {name: texts.integer(error.facts[name]) for name in {"n", "limit"} & {*facts}}
-        facts |= {name: texts(facts[name]) for name in {"kind"} & {*facts}}
+        if error.problem == "stored":
+            facts["kind"] = _kind(facts["kind"], texts)
         text = texts(sentence, **facts)
-    return ErrorMessage(text, "" if details == text else details)
+    return text, "" if details == text else details
+
+
+def _kind(kind: str, texts: Texts) -> str:
+    """Return what there is too much of, by the names of `teaser.app.state.LIMITS`."""
+    return {
+        "viewed items": texts("viewed items"),
+        "pressed tags": texts("pressed tags"),
+        "hidden items": texts("hidden items"),
+        "hidden tags": texts("hidden tags"),
+        "things that end by themselves": texts("things that end by themselves"),
+        "feeds": texts("feeds"),
+    }[kind]

@@ -12,7 +12,6 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from teaser.app.http import MCP, Receive, Scope, Send, Services
-from teaser.app.settings import Settings
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -20,14 +19,9 @@ if TYPE_CHECKING:
 IS_INSTALLED = find_spec("mcp") is not None
 
 
-def has_assistants(settings: Settings) -> bool:
-    """Return whether assistants are served: the settings allow it and the package is installed."""
-    return settings.mcp and IS_INSTALLED
-
-
 def add_assistants(app: FastAPI, services: Services, *, title: str) -> None:
-    """Serve assistants at `/mcp`, if they are to be served."""
-    if not has_assistants(services.settings):
+    """Serve assistants at `/mcp`, if the settings allow it and the package is installed."""
+    if not (services.settings.mcp and IS_INSTALLED):
         return
     # Here, because the SDK takes a quarter of the time in which a server is imported.
     from teaser.app.mcp.server import build_server

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from teaser.app.api.responses import Filters
+from teaser.app.pages.describe import filter_wishes
 from teaser.app.state import Event, parts_of
 from teaser.errors import counted
 from teaser.explain import (
@@ -31,7 +31,7 @@ def _macros() -> Any:
     templates.filters |= {
         "affinity": affinity_text,
         "appeal": general_sentence,
-        "conditions": _conditions,
+        "conditions": lambda filters: list(map(str, filter_wishes(filters))),
         "counted": counted,
         "listed": join_names,
         "named": lambda entry: name_of(entry.item_id, entry.title),
@@ -59,17 +59,6 @@ def event_text(event: Event) -> str:
     kind = event.kind.replace("_", " ")
     item = event.data.get("item", event.data.get("tag"))
     return kind if item is None else f"{kind} {item}"
-
-
-def _conditions(filters: Filters) -> list[str]:
-    """Return the conditions of a list as wishes write them."""
-    return [
-        *(f"only {tag}" for tag in filters.only),
-        *(f"without {tag}" for tag in filters.without),
-        *(f"at_most {name} {number:g}" for name, number in filters.at_most.items()),
-        *(f"at_least {name} {number:g}" for name, number in filters.at_least.items()),
-        *([f"when {filters.when}"] if filters.when else []),
-    ]
 
 
 def _presses(presses: Any) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import anyio
@@ -43,7 +43,7 @@ def serve_stdio(settings: Settings, *, stores: bool = True) -> None:
     # what was answered is stored.
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_DFL)
-    with _people(settings) if stores else _nobody() as people:
+    with _people(settings) if stores else nullcontext() as people:
         anyio.run(_serve, Source(catalogue, settings, people))
 
 
@@ -58,11 +58,6 @@ async def _serve(source: Source) -> None:
     server = build_server(source, title=source.settings.name)
     async with stdio_server() as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
-
-
-@contextmanager
-def _nobody() -> Iterator[None]:
-    yield None
 
 
 @contextmanager

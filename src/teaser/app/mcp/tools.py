@@ -4,10 +4,10 @@ A tool is a function. Its docstring is what an assistant reads; its annotations 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 import anyio.to_thread
 import mcp_types as types
@@ -29,9 +29,8 @@ from teaser.app.search import find_names, read_words
 from teaser.app.settings import Settings
 from teaser.app.state import Event, State, ending, state_after
 from teaser.app.store import Store
-from teaser.app.wishes import event_of
-from teaser.data.matrix import ItemId
-from teaser.data.tags import Tag, resolve_tag
+from teaser.app.wishes import decide_wishes
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError, TeaserError
 from teaser.steer import say as say_statement
 from teaser.steer import statements
@@ -148,12 +147,8 @@ def _input_of(state: State, catalogue: Catalogue) -> ModelInput:
 # A tool
 
 
-@dataclass(frozen=True)
-class Answer(Generic[R]):
-    """What a tool returns: a result of the API, and sentences that say it."""
-
-    result: R
-    sentences: Sequence[str]
+# What a tool returns: a result of the API, and sentences that say it.
+Answer = tuple[R, list[str]]
 
 
 @dataclass(frozen=True)
@@ -219,7 +214,8 @@ class Tool:
             if isinstance(asked, Whose):
                 asked.check()
             uses_store = self.needs_people or getattr(asked, "person_id", None) is not None
-            answer = await source.run(partial(self.answer, source, asked), uses_store=uses_store)
+            work = partial(self.answer, source, asked)
+            result, said = await source.run(work, uses_store=uses_store)
         except ValidationError as error:
             return _refused(validation.describe(error.errors(include_url=False)))
         except TeaserError as error:
@@ -229,10 +225,9 @@ class Tool:
             record = current_request()
             named = f" Its id is {record.request_id}." if record is not None else ""
             return _refused(_FAILED + named)
-        said = list(answer.sentences)
         return types.CallToolResult(
             content=[types.TextContent(text="\n".join(said))],
-            structured_content={"sentences": said, **answer.result.model_dump(mode="json")},
+            structured_content={"sentences": said, **result.model_dump(mode="json")},
         )
 
 
@@ -339,7 +334,7 @@ class SearchArguments(BodySchema):
     language: Language = "en"
 
 
-class RecommendArguments(Whose, requests.Narrowing):
+class RecommendArguments(Whose, requests.ListOptions):
     """A list for a person, or for a history and presses."""
 
     k: K = 10
@@ -451,14 +446,14 @@ def search(source: Source, asked: SearchArguments) -> Answer[responses.Found]:
     catalogue = source.catalogue()
     matches = find_names(catalogue, asked.words, texts_in(asked.language))
     found = responses.Found.from_matches(matches, catalogue, asked.k)
-    return Answer(found, sentences.lines("search", found=found))
+    return found, sentences.lines("search", found=found)
 
 
 @tool("Show an item")
 def item(source: Source, asked: ItemChoice) -> Answer[responses.Card]:
     """Show what the data say of an item: title, description, date, link, tags."""
     card = responses.Card.model_validate(source.catalogue().card(asked.item_id))
-    return Answer(card, sentences.lines("card", card=card))
+    return card, sentences.lines("card", card=card)
 
 
 @tool("Recommend")
@@ -469,13 +464,9 @@ def recommend(source: Source, asked: RecommendArguments) -> Answer[responses.Rec
     list follows general appeal.
     """
     given = _with_wishes(source, asked) if asked.wishes else source.model_input(asked)
-    named = set(requests.Narrowing.model_fields)
-    options = requests.ListOptions(**asked.model_dump(include=named))
     own = given.personal.state.variety if given.personal is not None else 0.0
-    found = given.recommend(options, own if asked.variety is None else asked.variety)
-    return Answer(
-        responses.Recommendations.from_library(found), sentences.lines("list", entries=found)
-    )
+    found = given.recommend(asked, own if asked.variety is None else asked.variety)
+    return (responses.Recommendations.from_library(found), sentences.lines("list", entries=found))
 
 
 def _with_wishes(source: Source, asked: RecommendArguments) -> ModelInput:
@@ -483,7 +474,7 @@ def _with_wishes(source: Source, asked: RecommendArguments) -> ModelInput:
     catalogue = source.catalogue()
     wishes = [Wish.parse(text) for text in asked.wishes]
     state = source.state(asked, catalogue)
-    event = decide(state, event_of(wishes, state, catalogue), catalogue)
+    event = decide_wishes(wishes, state, catalogue)
     return _input_of(state_after(state, event) if event else state, catalogue)
 
 
@@ -497,7 +488,7 @@ def profile(source: Source, asked: ProfileArguments) -> Answer[responses.Profile
     learned = source.model_input(asked).profile()
     found = responses.Profile.from_library(learned, asked)
     said = map(say_statement, statements(learned))
-    return Answer(found, sentences.lines("profile", found=found, said=said))
+    return found, sentences.lines("profile", found=found, said=said)
 
 
 @tool("Explain a score")
@@ -505,7 +496,7 @@ def explain(source: Source, asked: ItemArguments) -> Answer[responses.Explanatio
     """Show why an item is where it is: all parts of its score, which sum to it."""
     found = source.model_input(asked).explain(asked.item_id)
     said = sentences.lines("explanation", found=found)
-    return Answer(responses.Explanation.model_validate(found), said)
+    return responses.Explanation.model_validate(found), said
 
 
 @tool("Compare two items")
@@ -518,7 +509,7 @@ def compare(source: Source, asked: CompareArguments) -> Answer[responses.Differe
     labelled = zip(found.parts, found.labels(), strict=True)
     parts = [(part, label) for part, label in labelled if part.difference][:_MOST_PARTS]
     said = sentences.lines("difference", found=found, parts=parts)
-    return Answer(responses.Difference.from_library(found), said)
+    return responses.Difference.from_library(found), said
 
 
 @tool("Like this, but")
@@ -531,7 +522,7 @@ def like(source: Source, asked: LikeArguments) -> Answer[responses.Variation]:
     changes = {change.old: change.new for change in asked.changes}
     found = source.model_input(asked).vary(options, changes)
     said = sentences.lines("variation", found=found)
-    return Answer(responses.Variation.from_library(found), said)
+    return responses.Variation.from_library(found), said
 
 
 @tool("Presses that bring an item up")
@@ -539,8 +530,8 @@ def lift(source: Source, asked: LiftArguments) -> Answer[responses.LiftAnswer]:
     """Find the fewest presses that would bring an item among the first k. It presses nothing."""
     given = source.model_input(asked)
     found = given.lift(asked.item_id, asked.k)
-    shown = _name(given.catalogue, asked.item_id)
-    return Answer(found, sentences.lines("lift", item=shown, k=asked.k, found=found))
+    shown = sentences.name_of(asked.item_id, given.catalogue.title(asked.item_id))
+    return found, sentences.lines("lift", item=shown, k=asked.k, found=found)
 
 
 @tool("Similar items")
@@ -549,13 +540,8 @@ def similar(source: Source, asked: requests.SimilarRequest) -> Answer[responses.
     catalogue = source.catalogue()
     found = list(similar_items(catalogue.model, asked.item_id, k=asked.k))
     result = responses.SimilarItems.model_validate({"similar": found})
-    shown = _name(catalogue, asked.item_id)
-    return Answer(result, sentences.lines("similar", item=shown, found=found))
-
-
-def _name(catalogue: Catalogue, item_id: ItemId) -> str:
-    place = catalogue.model.items_.index_of(item_id)
-    return sentences.name_of(catalogue.model.items_[place], catalogue.model.title(place))
+    shown = sentences.name_of(asked.item_id, catalogue.title(asked.item_id))
+    return result, sentences.lines("similar", item=shown, found=found)
 
 
 # Tools that change a state, by the one path of site and API
@@ -569,7 +555,7 @@ def press(source: Source, asked: PressArguments) -> Answer[Pressed]:
     that it returns.
     """
     catalogue = source.catalogue()
-    tag = catalogue.model.tags_[resolve_tag(Tag.parse(asked.tag), catalogue.tag_index)]
+    tag = catalogue.tag(Tag.parse(asked.tag))
     ends = ending(asked.lasts, catalogue.zone)
     event = Event("press", {"presses": {asked.tag: asked.steps}, **ends})
     if asked.person_id is None:
@@ -593,12 +579,12 @@ def press(source: Source, asked: PressArguments) -> Answer[Pressed]:
         stored=asked.person_id is not None and decided is not None,
         note=f"{tag}: {LIMIT}" if decided is None else note,
     )
-    return Answer(found, sentences.lines("press", found=found))
+    return found, sentences.lines("press", found=found)
 
 
 def _affinity(tag: Tag, state: State, catalogue: Catalogue) -> float:
     """Return an affinity, also of somebody whose lists are without profile at present."""
-    return PersonalModel(catalogue, replace(state, profiling=True)).affinity(tag)
+    return PersonalModel(catalogue, state).own.affinity(tag)
 
 
 @tool("Add a view", changes=True, needs_people=True)
@@ -608,9 +594,8 @@ def view(source: Source, asked: ViewArguments) -> Answer[Person]:
     event = Event("view", {"item": asked.item_id, "strength": asked.strength})
     done = act(*source.find(asked.person_id), event, catalogue)
     found = Person.from_state(asked.person_id, done.after, catalogue)
-    return Answer(
-        found, [f"Stored: {sentences.event_text(event)}.", *sentences.lines("person", person=found)]
-    )
+    said = f"Stored: {sentences.event_text(event)}."
+    return found, [said, *sentences.lines("person", person=found)]
 
 
 @tool("Undo", changes=True, needs_people=True)
@@ -620,8 +605,8 @@ def undo(source: Source, asked: OnePerson) -> Answer[Undone]:
     done = act(*source.find(asked.person_id), Event("undo"), catalogue)
     undone = sentences.event_text(done.before.undoable or Event("nothing"))
     found = Person.from_state(asked.person_id, done.after, catalogue)
-    said = [f"Taken back: {undone}.", *sentences.lines("person", person=found)]
-    return Answer(Undone(undone=undone, person=found), said)
+    said = [f"Undone: {undone}.", *sentences.lines("person", person=found)]
+    return Undone(undone=undone, person=found), said
 
 
 @tool("Show a person's state", needs_people=True)
@@ -629,7 +614,7 @@ def person(source: Source, asked: OnePerson) -> Answer[Person]:
     """Show what is stored for a person: views, presses, hidden items."""
     store, person_id = source.find(asked.person_id)
     found = Person.from_state(asked.person_id, store.state(person_id), source.catalogue())
-    return Answer(found, sentences.lines("person", person=found))
+    return found, sentences.lines("person", person=found)
 
 
 @tool("New person", changes=True, needs_people=True)
@@ -639,7 +624,7 @@ def new_person(source: Source, asked: Nothing) -> Answer[Person]:
         raise ParameterError("This server stores nothing, so it has no persons.")
     person_id, _ = source.people.store.create_person()
     found = Person.from_state(person_id, State(), source.catalogue())
-    return Answer(found, [f"A new person was made. The person_id is {person_id}: keep it safe."])
+    return found, [f"A new person was made. The person_id is {person_id}: keep it safe."]
 
 
 # Requests in words
@@ -656,7 +641,7 @@ def say(source: Source, asked: SayArguments) -> Answer[responses.WordsAnswer]:
     reading = read_words(catalogue, asked.text, asked.language, source.settings)
     found = responses.WordsAnswer.from_reading(reading)
     labels = _labels(reading.wishes, catalogue)
-    return Answer(found, sentences.lines("reading", found=found, labels=labels))
+    return found, sentences.lines("reading", found=found, labels=labels)
 
 
 @tool("Apply wishes", changes=True, needs_people=True)
@@ -670,18 +655,14 @@ def apply(source: Source, asked: ApplyArguments) -> Answer[Person]:
     """
     catalogue = source.catalogue()
     wishes = [Wish.parse(text) for text in asked.wishes]
-
-    def decision(state: State) -> Event | None:
-        return decide(state, event_of(wishes, state, catalogue), catalogue)
-
     store, person_id = source.find(asked.person_id)
-    done = store.decide(person_id, decision)
+    done = store.decide(person_id, lambda state: decide_wishes(wishes, state, catalogue))
     note = None if done.event else f"Nothing was stored: {LIMIT}"
     found = Person.from_state(asked.person_id, done.after, catalogue, note=note)
     if note:
-        return Answer(found, sentences.lines("person", person=found))
+        return found, sentences.lines("person", person=found)
     applied = f"Applied: {'; '.join(_labels(wishes, catalogue))}. One undo takes all of it back."
-    return Answer(found, [applied, *sentences.lines("person", person=found)])
+    return found, [applied, *sentences.lines("person", person=found)]
 
 
 def _labels(wishes: Iterable[Wish], catalogue: Catalogue) -> list[str]:

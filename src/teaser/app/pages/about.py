@@ -1,42 +1,22 @@
 """Pages about the site: what decides the lists, privacy, the tour."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from teaser.app.catalogue import Catalogue
-from teaser.app.http import services_of, uses_store
+from teaser.app.http import StoreRoute, services_of, without_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.render import page_context_of, render, visitor_of
 from teaser.data.tags import DISCOVERED, Tag
 from teaser.profile import GENERAL, POPULARITY
 from teaser.transparency import DataSources, FeatureSource, Transparency
 
-router = APIRouter()
-
-
-@dataclass(frozen=True, slots=True)
-class ShareRow:
-    """A part of scores: its name, its share, and how many items one press on it exchanges.
-
-    `change` is None where nothing was measured, or there is nothing to press.
-    """
-
-    kind: str
-    label: str
-    share: float
-    change: float | None
-
-    @property
-    def length(self) -> float:
-        """The length of the bar in percent."""
-        return round(100 * self.share, 1)
+router = APIRouter(route_class=StoreRoute)
 
 
 @router.get("/about-recommendations")
-@uses_store
 def about_recommendations(request: Request) -> Response:
     """Say what the lists are made of, from what data, and what a visitor can change."""
     context = page_context_of(request)
@@ -58,10 +38,21 @@ def about_recommendations(request: Request) -> Response:
     )
 
 
-def share_rows(found: Transparency, texts: Texts) -> list[ShareRow]:
-    """Return the parts of scores with their shares, the largest first; they sum to 1."""
+def share_rows(found: Transparency, texts: Texts) -> list[dict[str, Any]]:
+    """Return the parts of scores with their shares, the largest first; they sum to 1.
+
+    `change` is how many items one press exchanges: None where nothing was measured or can be
+    pressed.
+    """
+    names = {"general": GENERAL.feature, "popularity": POPULARITY.feature, "discovered": DISCOVERED}
+    changes = found.impacts.press_changes
     return [
-        ShareRow(kind, part_label(kind, feature, texts), share, _change(kind, feature, found))
+        {
+            "label": part_label(kind, feature, texts),
+            "share": share,
+            "length": round(100 * share, 1),
+            "change": changes.get(names.get(kind, feature or ""), changes.get(kind)),
+        }
         for kind, feature, share in found.shares()
         if share > 0 or kind == "feature"
     ]
@@ -77,12 +68,6 @@ def part_label(kind: str, feature: str | None, texts: Texts) -> str:
         "discovered": texts("Groups found"),
         "viewed": texts("What you viewed"),
     }[kind]
-
-
-def _change(kind: str, feature: str | None, found: Transparency) -> float | None:
-    names = {"general": GENERAL.feature, "popularity": POPULARITY.feature, "discovered": DISCOVERED}
-    changes = found.impacts.press_changes
-    return changes.get(names.get(kind, feature or ""), changes.get(kind))
 
 
 def promoted_names(catalogue: Catalogue, texts: Texts) -> list[str]:
@@ -134,6 +119,7 @@ def _role_label(role: str, texts: Texts) -> str:
 
 
 @router.get("/privacy")
+@without_store
 def privacy(request: Request) -> Response:
     """Say what is kept of visitors, for what, and what they can do about it."""
     visitor = visitor_of(request, with_person=False)
@@ -143,6 +129,7 @@ def privacy(request: Request) -> Response:
 
 
 @router.get("/tour")
+@without_store
 def tour(request: Request) -> Response:
     """Show the tour as a page."""
     visitor = visitor_of(request, with_person=False)

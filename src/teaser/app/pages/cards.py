@@ -1,7 +1,7 @@
 """What pages show of a profile and of items: tags, statements, cards with reasons."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_cata
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
-from teaser.explain import BoostName, Reason, ViewedReason
+from teaser.explain import BoostName, Reason, ViewedReason, told_reasons
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, MAX_PRESSES, NOT_STATED, POPULARITY
 from teaser.recommend import Recommendation
@@ -353,6 +353,7 @@ def _statement_view(statement: Statement, personal: PersonalModel, texts: Texts)
     )
 
 
+REASON_PARTS = ("tags", "viewed", "general", "site")
 N_FACTS = 4
 # The features of which a value comes first in the line of facts, by the words that data use for
 # them: what an item is, where it is, what it costs.
@@ -433,24 +434,43 @@ def card_views(
     moves: Mapping[ItemId, int | str] | None = None,
     *,
     is_own: bool = True,
+    parts: Collection[str] = REASON_PARTS,
 ) -> list[CardView]:
-    """Return the cards of a list, given the positions of its items."""
-    catalogue, is_new, order = personal.catalogue, personal.is_new, _ordered_by(personal)
+    """Return the cards of a list, given the positions of its items; `parts` are those of reasons.
+
+    `moves` is how each item moved, see `ListChange`. `is_own=False` is for somebody else's list.
+    """
+    catalogue, is_new = personal.catalogue, personal.is_new
+    order: Order = "popularity" if personal.state.profiling else "appeal"
     views = []
-    for place, entry in zip(places.tolist(), personal.entries(places), strict=True):
+    for place, whole in zip(places.tolist(), personal.entries(places), strict=True):
+        entry = narrowed(whole, parts)
         plain = plain_card(catalogue, entry.item_id, texts)
-        boosts = () if catalogue.placed.boosts is None else catalogue.placed.boosts_of(place)
+        boosts = catalogue.placed.boosts_of(place) if "site" in parts else ()
+        has_why = not is_new and (entry.reasons or "general" in parts)
         views.append(
             replace(
                 plain,
                 match=None if is_new else personal.scored.match(place),
-                why="" if is_new else describe_reasons(entry, personal, texts, is_own=is_own),
+                why=describe_reasons(entry, personal, texts, is_own=is_own) if has_why else "",
                 boosts=[boost_row(name, part, entry.item_id, texts) for name, part in boosts],
                 moved=moves.get(entry.item_id) if moves else None,
-                ordered_by=order,
+                ordered_by="date" if personal.is_by_date else order,
             )
         )
     return views
+
+
+def narrowed(entry: Recommendation, parts: Collection[str]) -> Recommendation:
+    """Return an entry with some parts of its reasons."""
+    kept = tuple(
+        reason
+        for reason in entry.reasons
+        if ("tags" if isinstance(reason, Reason) else reason.kind) in parts
+    )
+    if "general" in parts:
+        return replace(entry, reasons=kept)
+    return replace(entry, reasons=kept, general=0.0, general_share=0.0)
 
 
 def describe_reasons(
@@ -459,21 +479,19 @@ def describe_reasons(
     """Return why an item is in a list, in one sentence."""
     speak_for: list[Markup] = []
     against: list[Markup] = []
-    for reason in entry.reasons:
+    for reason in told_reasons(entry.reasons):
         if isinstance(reason, Reason):
-            name = _bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
+            name = bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
             if reason.like:
                 titles = texts.join(reason.like)
-                name = _bold(texts("items like {titles}", titles=titles))
+                name = bold(texts("items like {titles}", titles=titles))
             elif reason.is_guess:
                 name = texts.html("{tag} (a guess)", tag=name)
         elif isinstance(reason, ViewedReason):
             name = _describe_viewed(reason, texts, is_own=is_own)
         else:
             continue
-        side = speak_for if reason.contribution > 0 else against
-        if name not in side:  # two groups may be told by the same items
-            side.append(name)
+        (speak_for if reason.contribution > 0 else against).append(name)
     reasons, others = texts.join_html(speak_for), texts.join_html(against)
     if speak_for and against:
         return texts.html("Because of {reasons}, despite {others}.", reasons=reasons, others=others)
@@ -489,7 +507,7 @@ def describe_reasons(
 
 
 def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Markup:
-    title = _bold(reason.title or str(reason.item_id))
+    title = bold(reason.title or str(reason.item_id))
     if reason.disliked:
         return (
             texts.html("{title}, which you disliked", title=title)
@@ -503,14 +521,9 @@ def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Mar
     )
 
 
-def _bold(text: str) -> Markup:
+def bold(text: str) -> Markup:
+    """Return a text in bold, as markup."""
     return Markup(f"<b>{escape(text)}</b>")  # noqa: S704
-
-
-def _ordered_by(personal: PersonalModel) -> Order:
-    if personal.is_by_date:
-        return "date"
-    return "popularity" if personal.state.profiling else "appeal"
 
 
 @cached_per_catalogue(_MAX_CACHED)

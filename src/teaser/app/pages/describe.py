@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 from babel.dates import format_date
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import MINUS, Texts
-from teaser.app.pages.cards import tag_label
+from teaser.app.pages.cards import bold, tag_label
 from teaser.app.state import (
     AS_FITTED,
     MAIN,
@@ -90,7 +90,7 @@ def _without_end(wish: Wish, catalogue: Catalogue, texts: Texts, today: date) ->
     if wish.kind == "when":
         return describe_period(wish.name, texts, today)
     if wish.kind == "like":
-        return texts("like {title}", title=_title(catalogue, wish.name))
+        return texts("like {title}", title=catalogue.title(wish.name))
     if wish.kind == "variety":
         return texts("variety at {percent}", percent=texts.percent(wish.number or 0.0))
     if wish.kind in ("at_most", "at_least"):
@@ -181,16 +181,6 @@ class FeedName:
 
 
 @dataclass(frozen=True, slots=True)
-class FeedView:
-    """A feed and what it holds, in words."""
-
-    feed: FeedName
-    n_presses: int
-    filters: tuple[str, ...]
-    variety: float
-
-
-@dataclass(frozen=True, slots=True)
 class HiddenRow:
     """An item or a tag that is never shown, or not until a time.
 
@@ -250,18 +240,17 @@ def feed_names(state: State, texts: Texts) -> list[FeedName]:
     return [FeedName(n, feed_label(n, texts), n == state.feed) for n in state.feeds]
 
 
-def feed_views(state: State, catalogue: Catalogue, texts: Texts, clock: Clock) -> list[FeedView]:
-    """Return all feeds of a person with what they hold, the main list first."""
+def feed_views(
+    state: State, catalogue: Catalogue, texts: Texts, clock: Clock
+) -> list[dict[str, Any]]:
+    """Return all feeds of a person with what they hold, in words, the main list first."""
     return [
-        FeedView(
-            feed=named,
-            n_presses=sum(map(abs, feed.presses.values())),
-            filters=tuple(
-                describe_wish(wish, catalogue, texts, clock.today)
-                for wish in filter_wishes(feed.filters)
-            ),
-            variety=feed.variety,
-        )
+        {
+            "feed": named,
+            "n_presses": sum(map(abs, feed.presses.values())),
+            "filters": describe_filters(feed.filters, catalogue, texts, clock.today),
+            "variety": feed.variety,
+        }
         for named, feed in zip(feed_names(state, texts), state.feeds.values(), strict=True)
     ]
 
@@ -273,6 +262,13 @@ def filter_wishes(filters: ListFilter) -> list[Wish]:
     found += [Wish("at_most", name, number=bound) for name, bound in filters.at_most.items()]
     found += [Wish("at_least", name, number=bound) for name, bound in filters.at_least.items()]
     return found + ([Wish("when", filters.when)] if filters.when else [])
+
+
+def describe_filters(
+    filters: ListFilter, catalogue: Catalogue, texts: Texts, today: date
+) -> list[str]:
+    """Describe the conditions of a list one by one."""
+    return [describe_wish(wish, catalogue, texts, today) for wish in filter_wishes(filters)]
 
 
 def without_wish(filters: ListFilter, wish: Wish) -> ListFilter:
@@ -322,7 +318,7 @@ def hidden_rows(
         label = tag_label(tag, catalogue, texts)
         rows.append(HiddenRow("unhide_tag", text, label, tag, end_of(False, text)))
     for item in state.hidden[: None if most is None else most - len(tags)]:
-        title = _title(catalogue, item)
+        title = catalogue.title(item)
         rows.append(HiddenRow("unhide", str(item), title, None, end_of(True, item)))
     return rows
 
@@ -409,10 +405,10 @@ def describe_action(
     clock = clock or Clock.at(catalogue)
     if event.kind == "undo" and before.undoable:
         undone = describe_action(before.undoable, before, catalogue, texts, clock)
-        return texts.html("Taken back: {action}", action=undone)
+        return texts.html("Undone: {action}", action=undone)
     if event.kind == "redo" and before.redoable:
         redone = describe_action(before.redoable, before, catalogue, texts, clock)
-        return texts.html("Done again: {action}", action=redone)
+        return texts.html("Redone: {action}", action=redone)
     if event.kind == "several":
         told = (describe_action(e, before, catalogue, texts, clock) for e in parts_of(event))
         return Markup("; ").join(told)
@@ -430,16 +426,16 @@ def _describe(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) ->
             texts.html(
                 "{sign} on {tag}",
                 sign=texts.steps(steps) if abs(steps) > 1 else MINUS if steps < 0 else "+",
-                tag=_bold(tag_label(tag, catalogue, texts)),
+                tag=bold(tag_label(tag, catalogue, texts)),
             )
             for tag, steps in _net_steps(event, catalogue).items()
         )
     if event.kind == "vary":
         variety = texts.percent(float(event.data["variety"]))
-        return texts.html("Variety at {percent}", percent=_bold(variety))
+        return texts.html("Variety at {percent}", percent=bold(variety))
     if event.kind == "balance":
         balance = describe_balance(float(event.data["balance"]), texts)
-        return texts.html("Balance: {balance}", balance=_bold(balance))
+        return texts.html("Balance: {balance}", balance=bold(balance))
     if event.kind == "about":
         return _describe_about(event, texts)
     if event.kind == "filter":
@@ -461,8 +457,8 @@ def _describe(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) ->
     }
     tag = event.data.get("tag")
     title = tag_label(Tag.parse(tag), catalogue, texts) if tag else ""
-    title = title or _title(catalogue, event.data.get("item"))
-    return texts.html(forms.get(event.kind, "{title}"), title=_bold(title))
+    title = title or catalogue.title(event.data.get("item"))
+    return texts.html(forms.get(event.kind, "{title}"), title=bold(title))
 
 
 def describe_effect(change: ListChange, texts: Texts) -> str:
@@ -485,7 +481,6 @@ def describe_no_effect(
     personal: PersonalModel,
     earlier: PersonalModel,
     ranked: NDArray[np.int64],
-    allowed: NDArray[np.bool_] | None,
     texts: Texts,
 ) -> str:
     """Describe why a press left the list as it was, and how many more would change it.
@@ -506,7 +501,7 @@ def describe_no_effect(
     sign = 1 if net > before.get(tag, 0) else -1
     for n in range(1, MAX_PRESSES - sign * net + 1):
         moved = replace(personal.state, presses={**presses, str(tag): net + sign * n})
-        found = PersonalModel(catalogue, moved).rank(k=len(ranked), allowed=allowed)
+        found = PersonalModel(catalogue, moved).rank(k=len(ranked))
         if not np.array_equal(found, ranked):
             return texts.count(
                 "the list stays as it was; {n} more press would change it.",
@@ -516,7 +511,7 @@ def describe_no_effect(
     carriers = catalogue.model.tag_table_.carriers.items[[catalogue.tag_index[tag]]].indices
     if sign < 0 and not np.isin(ranked, carriers).any():
         return texts("the list stays as it was: nothing on this page has this tag.")
-    may_enter = np.setdiff1d(carriers[personal.shown(allowed)[carriers]], ranked)
+    may_enter = np.setdiff1d(carriers[personal.shown()[carriers]], ranked)
     if sign > 0 and not len(may_enter):
         return texts("the list stays as it was: nothing else that may be shown has this tag.")
     return texts("the list stays as it was: presses on this tag alone cannot change it.")
@@ -526,10 +521,8 @@ def _net_steps(event: Event, catalogue: Catalogue) -> dict[Tag, int]:
     """Return the steps of a press by today's names: those on earlier names of a tag count too."""
     net: dict[Tag, int] = {}
     for text, steps in event.data["presses"].items():
-        tag = Tag.parse(text)
-        place = catalogue.tag_index.get(tag)
-        known = tag if place is None else catalogue.model.tags_[place]
-        net[known] = net.get(known, 0) + steps
+        tag = _of_today(text, catalogue)
+        net[tag] = net.get(tag, 0) + steps
     return net
 
 
@@ -537,35 +530,24 @@ def _describe_about(event: Event, texts: Texts) -> Markup:
     facts = [texts.full_tag(Tag.parse(text)) for text in event.data["about"]]
     if not facts:
         return texts.html("Removed the facts about you")
-    return texts.html("About you: {facts}", facts=_bold(texts.join(facts)))
+    return texts.html("About you: {facts}", facts=bold(texts.join(facts)))
 
 
 def _describe_filters(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) -> Markup:
     filters = ListFilter.from_json(event.data["filters"])
-    wishes = filter_wishes(filters)
-    if not wishes:
+    told = describe_filters(filters, catalogue, texts, clock.today)
+    if not told:
         return texts.html("No filters in this list")
-    told = [describe_wish(wish, catalogue, texts, clock.today) for wish in wishes]
-    return texts.html("Filters of this list: {filters}", filters=_bold(", ".join(told)))
+    return texts.html("Filters of this list: {filters}", filters=bold(", ".join(told)))
 
 
 def _describe_feed(event: Event, texts: Texts) -> Markup:
-    name = _bold(feed_label(event.data["feed"], texts))
+    name = bold(feed_label(event.data["feed"], texts))
     if event.kind == "make_feed":
         return texts.html("New feed: {name}", name=name)
     if event.kind == "rename_feed":
-        new = _bold(event.data["name"])
+        new = bold(event.data["name"])
         return texts.html("Renamed {name} to {new}", name=name, new=new)
     if event.kind == "drop_feed":
         return texts.html("Dropped the feed {name}", name=name)
     return texts.html("Now you see {name}", name=name)
-
-
-def _title(catalogue: Catalogue, item: object) -> str:
-    items = catalogue.model.items_
-    place = items.find(item)
-    return str(item) if place is None else catalogue.model.title(place) or str(items[place])
-
-
-def _bold(text: str) -> Markup:
-    return Markup(f"<b>{escape(text)}</b>")  # noqa: S704

@@ -11,9 +11,9 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel
 
-from teaser.app.actions import decide
+from teaser.app.actions import decide, effective_presses
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, find_lift
-from teaser.app.http import FormText, catalogue_of, uses_store
+from teaser.app.http import FormText, StoreRoute, catalogue_of, without_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.cards import (
     CardView,
@@ -23,19 +23,20 @@ from teaser.app.pages.cards import (
     tag_label,
     tag_row,
 )
-from teaser.app.pages.describe import ending_presses, hidden_rows
-from teaser.app.pages.home import MAX_CARDS, Filters, choices
+from teaser.app.pages.describe import ending_presses, filter_text, hidden_rows
+from teaser.app.pages.home import MAX_CARDS, choices
 from teaser.app.pages.render import N_CARDS, PageContext, act_and_show, page_context_of, path_part
 from teaser.app.pages.steps import difference_fall, waterfall
 from teaser.app.search import FoundGroup, find_group
 from teaser.app.state import Event, parts_of, state_after
 from teaser.data.matrix import ItemId
-from teaser.data.tags import Tag, resolve_tag
+from teaser.data.tags import Tag
 from teaser.errors import ParameterError, SearchTimeoutError
-from teaser.profile import GENERAL, MAX_PRESSES, POPULARITY
+from teaser.profile import GENERAL, POPULARITY
 from teaser.steer import Similar, similar, tag_examples, vary_item
+from teaser.words.wishes import matching_items
 
-router = APIRouter()
+router = APIRouter(route_class=StoreRoute)
 
 N_SIMILAR = 6
 N_EXAMPLES = 5
@@ -45,26 +46,24 @@ _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 @router.get("/item/{item_id:path}")
-@uses_store
 def item(request: Request, item_id: str) -> Response:
     """Show an item, the steps of its score, and similar items."""
     context = page_context_of(request)
     texts, catalogue = context.texts, context.catalogue
     card = catalogue.card(_item_id(request, item_id))
-    filters = Filters.of_list(request, catalogue)
+    path = path_part(card.item_id)
     return context.render(
         request,
         "item.html",
         title=card.title,
-        page_path=_address("item", card.item_id, filters),
-        summary=context.summary(allowed=filters.allowed(catalogue)),
+        page_path=f"/item/{path}",
+        summary=context.summary(),
         card=card,
         facts=fact_line(catalogue, card, texts),
         waterfall=waterfall(context.personal, card.item_id, texts),
-        like_path=f"/like/{path_part(card.item_id)}" if card.facts else None,
-        neighbour=_neighbour(context, card.item_id, filters),
-        lift_path=_address("lift", card.item_id, filters),
-        list_path=filters.path(),
+        like_path=f"/like/{path}" if card.facts else None,
+        compare_path=compare_path(card.item_id),
+        lift_path=f"/lift/{path}",
         similar=[
             (plain_card(catalogue, s.item_id, texts), s) for s in _similar(card.item_id, context)
         ],
@@ -75,7 +74,6 @@ def item(request: Request, item_id: str) -> Response:
 
 
 @router.get("/why/{item_id:path}")
-@uses_store
 def why(request: Request, item_id: str) -> Response:
     """Show the main reasons of an item and what can be done with it; cards of a list fold it in."""
     context = page_context_of(request)
@@ -87,7 +85,7 @@ def why(request: Request, item_id: str) -> Response:
         request,
         "why.html",
         title=card.title,
-        page_path=Filters.of_list(request, catalogue).path(),
+        page_path="/",
         card=card,
         reasons=[] if personal.is_new else reason_rows(entry, personal, texts),
         like_path=f"/like/{path_part(card.item_id)}" if card.facts else None,
@@ -96,25 +94,19 @@ def why(request: Request, item_id: str) -> Response:
 
 
 @router.get("/lift/{item_id:path}")
-@uses_store
 def lift(request: Request, item_id: str) -> Response:
     """Show the fewest presses that bring an item to the top of the visitor's list."""
     context = page_context_of(request)
     personal = context.personal
     card = context.catalogue.card(_item_id(request, item_id))
-    filters = Filters.of_list(request, context.catalogue)
-    allowed = filters.allowed(context.catalogue)
     found, is_finished = None, True
     try:
         found = find_lift(
             context.catalogue.model,
             card.item_id,
-            personal.history,
-            personal.presses,
             k=RANK,
-            allowed=personal.shown(allowed),
-            about=personal.about,
-            steering=personal.steering,
+            allowed=personal.shown(),
+            **personal.taste,
         )
     except SearchTimeoutError:
         is_finished = False
@@ -123,18 +115,17 @@ def lift(request: Request, item_id: str) -> Response:
         request,
         "lift.html",
         title=card.title,
-        page_path=_address("lift", card.item_id, filters),
-        summary=context.summary(allowed=allowed),
+        page_path=f"/lift/{path_part(card.item_id)}",
+        summary=context.summary(),
         card=card,
         lift=found,
         is_finished=is_finished,
         presses={str(tag): steps for tag, steps in found.presses.items()} if found else {},
         rank=RANK,
-        filters=filters,
-        item_path=_address("item", card.item_id, filters),
+        item_path=f"/item/{path_part(card.item_id)}",
         is_seen=card.item_id in personal.history,
         is_hidden=card.item_id in context.state.hidden,
-        is_filtered_out=not personal.shown(allowed)[place],
+        is_filtered_out=not personal.shown()[place],
         has_hidden_tag=personal.is_hidden(card.item_id),
         profile_is_off=not context.state.profiling,
         tags_are_off=personal.profile.tags_weight == 0,
@@ -142,7 +133,6 @@ def lift(request: Request, item_id: str) -> Response:
 
 
 @router.get("/like/{item_id:path}")
-@uses_store
 def like(request: Request, item_id: str) -> Response:
     """Show the tags of an item as a start, with what is changed, and the list that follows."""
     context = page_context_of(request)
@@ -150,8 +140,8 @@ def like(request: Request, item_id: str) -> Response:
     card = catalogue.card(_item_id(request, item_id))
     query = request.query_params
     changes = read_changes(query.getlist("tag"), query.getlist("to"), context.personal)
-    found = variation_view(context.personal, card.item_id, changes)
-    first = found.after.recommend(k=N_SIMILAR + 1)
+    presses, _, after = variation(context.personal, card.item_id, changes)
+    first = after.recommend(k=N_SIMILAR + 1)
     return context.render(
         request,
         "like.html",
@@ -159,7 +149,7 @@ def like(request: Request, item_id: str) -> Response:
         card=card,
         choices=tag_choices(card, choices(catalogue), changes),
         n_tags=sum(map(len, card.facts.values())),
-        presses=found.presses,
+        presses=presses,
         first=[
             plain_card(catalogue, entry.item_id, texts)
             for entry in first
@@ -182,13 +172,12 @@ class LikeForm(BaseModel):
 
 
 @router.post("/like/{item_id:path}")
-@uses_store
 def start_from_item(request: Request, item_id: str, form: Annotated[LikeForm, Form()]) -> Response:
     """Press the tags of an item, with changes, in the visitor's list or in a new feed."""
     context = page_context_of(request)
     found = context.catalogue.card(_item_id(request, item_id)).item_id
     changes = read_changes(form.tag, form.to, context.personal)
-    press = variation_view(context.personal, found, changes).event
+    _, press, _ = variation(context.personal, found, changes)
     actions = [["make_feed", {"feed": form.feed}]] if form.into == "feed" else []
     if press is not None:
         actions += [[part.kind, dict(part.data)] for part in parts_of(press)]
@@ -198,7 +187,6 @@ def start_from_item(request: Request, item_id: str, form: Annotated[LikeForm, Fo
 
 
 @router.get("/tag")
-@uses_store
 def tag(request: Request, tag: str) -> Response:
     """Show what the leaning to a tag is made of, where the tag's own part comes from, examples.
 
@@ -207,7 +195,7 @@ def tag(request: Request, tag: str) -> Response:
     context = page_context_of(request)
     model, personal, texts = context.catalogue.model, context.personal, context.texts
     index = context.catalogue.tag_index
-    wanted = model.tags_[resolve_tag(Tag.parse(tag), index)]
+    wanted = context.catalogue.tag(Tag.parse(tag))
     raw = model.origins(wanted, personal.history, personal.about)
     learned = float(personal.learned.values[index[wanted]])
     total = sum(raw.values())
@@ -244,19 +232,12 @@ def tag(request: Request, tag: str) -> Response:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LeaningRow:
-    """A part of a leaning: its name, the tag to link to if it is one, what it adds, its bar."""
-
-    label: str
-    tag: Tag | None
-    part: float
-    length: float
-
-
-def leaning_view(tag: Tag, personal: PersonalModel, texts: Texts) -> list[LeaningRow]:
+def leaning_view(
+    tag: Tag, personal: PersonalModel, texts: Texts
+) -> list[tuple[str, Tag | None, float, float]]:
     """Return what a leaning is made of: the tag, the largest other tags, the rest, viewed items.
 
+    A row has a name, the tag to link to if it is one, what it adds, and the length of its bar.
     The last takes what the others lose in rounding, so that the numbers on screen add up. A tag
     without a leaning has no rows.
     """
@@ -281,7 +262,7 @@ def leaning_view(tag: Tag, personal: PersonalModel, texts: Texts) -> list[Leanin
     shown.append(round(round(sum(part.part for part in parts), 2) - sum(shown), 2))
     longest = max(map(abs, shown)) or 1.0
     return [
-        LeaningRow(label, linked, part, round(100 * abs(part) / longest, 1))
+        (label, linked, part, round(100 * abs(part) / longest, 1))
         for (label, linked, _), part in zip(named, shown, strict=True)
     ]
 
@@ -292,14 +273,11 @@ def _examples(tag: Tag, context: PageContext) -> dict[str, Any]:
     found = tag_examples(
         catalogue.model,
         tag,
-        personal.history,
-        personal.presses,
         k=N_EXAMPLES,
         places=N_CARDS,
-        about=personal.about,
-        steering=personal.steering,
         allowed=personal.shown(),
         boost=catalogue.boost,
+        **personal.taste,
     )
     shown, rising = (
         [(plain_card(catalogue, each.item_id, texts), each) for each in some]
@@ -324,7 +302,7 @@ def _places_of(tag: Tag, context: PageContext) -> list[tuple[CardView, int]]:
     """Return the first items of the visitor's list that have a tag, with their places."""
     personal, catalogue = context.personal, context.catalogue
     items = catalogue.model.items_
-    has_tag = catalogue.allowed([tag])
+    has_tag = matching_items(catalogue.model, [tag])
     ranked = personal.rank(k=len(items)).tolist()
     places = [(i, place) for place, i in enumerate(ranked, 1) if has_tag[i]]
     return [
@@ -333,11 +311,12 @@ def _places_of(tag: Tag, context: PageContext) -> list[tuple[CardView, int]]:
 
 
 def _similar(item_id: ItemId, context: PageContext) -> list[Similar]:
-    """Return the items most similar to one, without those that are never shown."""
+    """Return the items most similar to one, without those that no list has."""
     personal, model = context.personal, context.catalogue.model
-    k = N_SIMILAR if personal.hidden is None else 5 * N_SIMILAR
-    found = similar(model, item_id, k=k)
-    return [each for each in found if not personal.is_hidden(each.item_id)][:N_SIMILAR]
+    left_out, items = personal.left_out, model.items_
+    found = similar(model, item_id, k=N_SIMILAR if left_out is None else 5 * N_SIMILAR)
+    kept = (s for s in found if left_out is None or not left_out[items.index_of(s.item_id)])
+    return list(islice(kept, N_SIMILAR))
 
 
 def _kept_away(tag: Tag, context: PageContext) -> dict[str, Any]:
@@ -354,7 +333,7 @@ def _kept_away(tag: Tag, context: PageContext) -> dict[str, Any]:
 def _group_view(found: FoundGroup, context: PageContext) -> dict[str, Any]:
     """Return what a page shows of a group."""
     catalogue, texts = context.catalogue, context.texts
-    group = found.group
+    group, filters = found.group, context.state.filters
     label = None
     if group.label_tag is not None:
         label = (group.label_tag, tag_label(group.label_tag, catalogue, texts))
@@ -362,6 +341,7 @@ def _group_view(found: FoundGroup, context: PageContext) -> dict[str, Any]:
         "label": label,
         "share": texts.percent(group.label_share),
         "exemplars": [plain_card(catalogue, i, texts) for i in group.exemplars],
+        "only": filter_text(replace(filters, only=(*filters.only, str(group.tag)))),
         "members": [catalogue.card(i) for i, _ in found.members[:MAX_MEMBERS]],
         "n_items": group.size,
         "n_left": max(0, len(found.members) - MAX_MEMBERS),
@@ -370,6 +350,7 @@ def _group_view(found: FoundGroup, context: PageContext) -> dict[str, Any]:
 
 
 @router.get("/picture/{item_id:path}")
+@without_store
 def picture(request: Request, item_id: str) -> Response:
     """Send an item's picture, or redirect to its address."""
     return send_picture(catalogue_of(request), _item_id(request, item_id))
@@ -389,32 +370,9 @@ def send_picture(catalogue: Catalogue, item_id: ItemId) -> Response:
     )
 
 
-def _neighbour(
-    context: PageContext, item_id: ItemId, filters: Filters
-) -> tuple[str, str, str] | None:
-    """Return what an item can be compared with: the address, its place, its title."""
-    found = neighbour_in_list(context.personal, item_id, filters)
-    if found is None:
-        return None
-    other, place = found
-    pair = (other, item_id) if place in ("above", "first") else (item_id, other)
-    return (
-        compare_path(*pair),
-        place,
-        plain_card(context.catalogue, other, context.texts).card.title,
-    )
-
-
 def _item_id(request: Request, item_id: str) -> str:
     """Return the item id in an address: in its path, or after `?id=` (see `path_part`)."""
     return item_id or request.query_params.get("id", "")
-
-
-def _address(page: str, item_id: ItemId, filters: Filters) -> str:
-    """Return the address of a page about an item, with the filters of its list."""
-    path = f"/{page}/{path_part(item_id)}"
-    query = urlencode(filters.pairs())
-    return path + ("&" if "?" in path else "?") + query if query else path
 
 
 # What a form says of a tag that is left out.
@@ -423,41 +381,13 @@ LEFT_OUT = ""
 MAX_CHOICES = 40
 
 
-@dataclass(frozen=True, slots=True)
-class TagChoice:
-    """A tag of the item: what can take its place, and what does; None if it is left out."""
-
-    tag: Tag
-    options: Sequence[Tag]
-    chosen: Tag | None
-
-
-@dataclass(frozen=True, slots=True)
-class VariationView:
-    """What the changes come to.
-
-    Attributes
-    ----------
-    presses
-        The steps on each tag; presses that move nothing are not among them.
-    event
-        The action that makes the presses; None if there is none to make.
-    after
-        The model with the visitor's state after it.
-    """
-
-    presses: Mapping[Tag, int]
-    event: Event | None
-    after: PersonalModel
-
-
 def tag_choices(
     card: Card, options: Mapping[str, Sequence[Tag]], changes: Mapping[Tag, Tag | None]
-) -> list[TagChoice]:
-    """Return the tags of an item with what can take their place.
+) -> list[tuple[Tag, list[Tag], Tag | None]]:
+    """Return the first tags of an item, what can take the place of each, and what does, if any.
 
     `options` are the tags to choose from, by feature. The item's own tag is always one of them,
-    and so is a tag that was chosen. Only the first `MAX_CHOICES` are returned.
+    and so is a tag that was chosen.
     """
     found = []
     tags = (Tag(feature, value) for feature, values in card.facts.items() for value in values)
@@ -465,7 +395,7 @@ def tag_choices(
         chosen = changes.get(tag, tag)
         known = list(options.get(tag.feature, ()))
         known += [other for other in (tag, chosen) if other and other not in known]
-        found.append(TagChoice(tag, known, chosen))
+        found.append((tag, known, chosen))
     return found
 
 
@@ -492,47 +422,35 @@ def read_changes(
             "Use the form of the page."
         )
     changes: dict[Tag, Tag | None] = {}
+    named = personal.catalogue.tag
     for text, other in zip(tags, others, strict=True):
-        tag = _known(text, personal)
-        new = None if other == LEFT_OUT else _known(other, personal)
+        tag = named(Tag.parse(text))
+        new = None if other == LEFT_OUT else named(Tag.parse(other))
         if new != tag:
             changes[tag] = new
     return changes
 
 
-def variation_view(
+def variation(
     personal: PersonalModel, item_id: ItemId, changes: Mapping[Tag, Tag | None]
-) -> VariationView:
-    """Return the presses that make a list like an item, with its changes."""
+) -> tuple[dict[Tag, int], Event | None, PersonalModel]:
+    """Return the presses that make a list like an item, with its changes.
+
+    With the steps on each tag that moves come the action that makes the presses, if there is one,
+    and the model with the visitor's state after it.
+    """
     catalogue, state = personal.catalogue, personal.state
     given: dict[Tag | str, Tag | str | None] = dict(changes.items())
     start = vary_item(catalogue.model, item_id, given, personal.history, k=1).start
-    before = _net_presses(personal)
-    wanted = {
-        str(tag): n for tag, steps in start.items() if (n := _left(steps, before.get(tag, 0)))
-    }
+    before = personal.own.presses
+    wanted = {str(tag): n for tag, n in effective_presses(personal.own, start).items()}
     event = decide(state, Event("press", {"presses": wanted}), catalogue) if wanted else None
     if event is None:
-        return VariationView({}, None, personal)
+        return {}, None, personal
     after = PersonalModel(catalogue, state_after(state, event))
-    end = _net_presses(after)
+    end = after.own.presses
     moved = {tag: end.get(tag, 0) - before.get(tag, 0) for tag in (*start, *end, *before)}
-    return VariationView({tag: n for tag, n in moved.items() if n}, event, after)
-
-
-def _net_presses(personal: PersonalModel) -> Mapping[Tag, int]:
-    """Return the presses of a state, also where its lists do without the profile."""
-    return PersonalModel(personal.catalogue, replace(personal.state, profiling=True)).presses
-
-
-def _left(steps: int, net: int) -> int:
-    """Return the steps that are left up to the bound of a tag."""
-    return max(-MAX_PRESSES, min(MAX_PRESSES, net + steps)) - net
-
-
-def _known(text: str, personal: PersonalModel) -> Tag:
-    catalogue = personal.catalogue
-    return catalogue.model.tags_[resolve_tag(Tag.parse(text), catalogue.tag_index)]
+    return {tag: n for tag, n in moved.items() if n}, event, after
 
 
 N_OFFERED = N_CARDS
@@ -554,7 +472,6 @@ class Side:
 
 
 @router.get("/compare")
-@uses_store
 def compare(request: Request) -> Response:
     """Show two items side by side, and what the first has more or less than the second."""
     context = page_context_of(request)
@@ -566,7 +483,7 @@ def compare(request: Request) -> Response:
         return _choice(request, context, chosen, is_twice=len(named) > len(chosen) == 1)
     personal, texts = context.personal, context.texts
     fall = difference_fall(personal, chosen[0], chosen[1], texts)
-    places = _places(personal, Filters.of_list(request, context.catalogue))
+    places = _places(personal)
     best = max(float(personal.scores.max()), 0.0)
     sides = [
         Side(
@@ -592,7 +509,7 @@ def compare(request: Request) -> Response:
         higher=higher.entry.card,
         lower=lower.entry.card,
         is_new=personal.is_new,
-        is_by_score=_is_by_score(higher, lower),
+        is_by_score=higher.place is None or lower.place is None or higher.place < lower.place,
     )
 
 
@@ -601,34 +518,11 @@ def compare_path(*item_ids: ItemId) -> str:
     return "/compare?" + urlencode([("item", str(item_id)) for item_id in item_ids])
 
 
-def neighbour_in_list(
-    personal: PersonalModel, item_id: ItemId, filters: Filters
-) -> tuple[ItemId, str] | None:
-    """Return the item to compare with from an item's page, and where it stands in the list.
-
-    It is the one `above` it, for the first the one `below` it, and for an item that is not among
-    the first of the list the `first`. None if the list has no other.
-    """
-    places = _places(personal, filters)
-    order = list(places)
-    if item_id in places:
-        place = places[item_id]
-        if place > 1:
-            return order[place - 2], "above"
-        return (order[1], "below") if len(order) > 1 else None
-    return (order[0], "first") if order else None
-
-
-def _places(personal: PersonalModel, filters: Filters) -> dict[ItemId, int]:
+def _places(personal: PersonalModel) -> dict[ItemId, int]:
     """Return the places of the first items of a list, from 1."""
     items = personal.catalogue.model.items_
-    ranked = personal.rank(k=MAX_CARDS, allowed=filters.allowed(personal.catalogue)).tolist()
+    ranked = personal.rank(k=MAX_CARDS).tolist()
     return {items[i]: place for place, i in enumerate(ranked, start=1)}
-
-
-def _is_by_score(higher: Side, lower: Side) -> bool:
-    """Return whether the list has the two in the order of their scores, if it has both."""
-    return higher.place is None or lower.place is None or higher.place < lower.place
 
 
 def _choice(
@@ -639,7 +533,7 @@ def _choice(
     if len(chosen) > 2:
         offered = chosen
     else:
-        ranked = _places(context.personal, Filters())
+        ranked = _places(context.personal)
         offered = [item_id for item_id in ranked if item_id not in chosen][:N_OFFERED]
     return context.render(
         request,

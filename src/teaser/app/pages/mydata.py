@@ -1,30 +1,25 @@
 """The visitor's own data: share links, export, import, deletion."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import UploadFile
 
-from teaser.app.actions import decide
 from teaser.app.api.requests import GivenExport
-from teaser.app.api.responses import Person, export_of
-from teaser.app.catalogue import Catalogue, PersonalModel
+from teaser.app.api.responses import export_of
+from teaser.app.catalogue import PersonalModel
 from teaser.app.http import (
     TOKEN,
     FormText,
+    StoreRoute,
     catalogue_of,
     forget,
-    limit_imports,
     own_origin,
-    read_json,
-    remember,
     services_of,
-    uses_store,
+    without_store,
 )
-from teaser.app.i18n.error_messages import error_message
-from teaser.app.i18n.texts import Texts
 from teaser.app.pages.cards import (
     card_views,
     feature_views,
@@ -36,10 +31,9 @@ from teaser.app.pages.describe import (
     MAX_LISTED,
     Clock,
     describe_balance,
-    describe_wish,
+    describe_filters,
     ending_presses,
     feed_label,
-    filter_wishes,
 )
 from teaser.app.pages.render import (
     PageContext,
@@ -48,27 +42,23 @@ from teaser.app.pages.render import (
     page_context_of,
     render,
     visitor_of,
+    with_token,
 )
 from teaser.app.state import (
     AS_FITTED,
-    MAIN,
     MAX_FEED_NAME,
     Event,
     Feed,
     State,
-    check,
-    counts_of,
     state_after,
 )
 from teaser.app.store import StoredShare
-from teaser.data.tags import Tag
-from teaser.errors import ParameterError, TeaserError, UnknownNameError
+from teaser.errors import UnknownNameError
 
-router = APIRouter()
+router = APIRouter(route_class=StoreRoute)
 
 
 @router.get("/share")
-@uses_store
 def offer_share(request: Request) -> Response:
     """Offer to make a link to the profile, and list the links in use."""
     context = page_context_of(request)
@@ -78,7 +68,6 @@ def offer_share(request: Request) -> Response:
 
 
 @router.post("/share")
-@uses_store
 def make_share(
     request: Request,
     feed: Annotated[FormText, Form()] = "",
@@ -92,14 +81,10 @@ def make_share(
     visitor = replace(visitor, person_id=person_id)
     context = PageContext(visitor, catalogue_of(request), state, State(), None)
     link, made = services.store.make_share(person_id, feed if feed or main_feed else None)
-    response = _share_page(request, context, [*shares, made], link=link)
-    if token:
-        remember(response, request, TOKEN, token)
-    return response
+    return with_token(_share_page(request, context, [*shares, made], link=link), request, token)
 
 
 @router.post("/share/end")
-@uses_store
 def end_share(request: Request, share_id: Annotated[FormText, Form()]) -> Response:
     """Revoke one of the visitor's links."""
     visitor, services = visitor_of(request), services_of(request)
@@ -132,7 +117,6 @@ def _share_page(
 
 
 @router.get("/s/{token}")
-@uses_store
 def shared(request: Request, token: str) -> Response:
     """Show a shared profile or feed and its list, read-only."""
     store = services_of(request).store
@@ -173,13 +157,11 @@ def _shared_feed_page(request: Request, token: str, name: str, feed: Feed) -> Re
         steer=False,
         name=name,
         token=token,
+        has_dates=catalogue.dates is not None,
         presses=list(personal.presses.items()),
         ends=ending_presses(personal.state, catalogue, texts, clock, most=MAX_LISTED),
         n_ends=len(personal.state.ends),
-        filters=[
-            describe_wish(wish, catalogue, texts, clock.today)
-            for wish in filter_wishes(feed.filters)
-        ],
+        filters=describe_filters(feed.filters, catalogue, texts, clock.today),
         variety=feed.variety,
         balance=describe_balance(feed.balance, texts)
         if catalogue.model.has_remainder and feed.balance != AS_FITTED
@@ -194,7 +176,6 @@ def state_of_feed(feed: Feed) -> State:
 
 
 @router.post("/s/{token}")
-@uses_store
 def start_from_feed(request: Request, token: str) -> Response:
     """Copy a shared feed among the visitor's own, and show it."""
     services, visitor = services_of(request), visitor_of(request)
@@ -217,7 +198,6 @@ def free_name(name: str, state: State) -> str:
 
 
 @router.get("/export")
-@uses_store
 def export(request: Request) -> Response:
     """Send all stored data of the visitor."""
     visitor, services = visitor_of(request), services_of(request)
@@ -231,7 +211,6 @@ def export(request: Request) -> Response:
 
 
 @router.get("/delete")
-@uses_store
 def offer_delete(request: Request) -> Response:
     """Ask before anything is deleted."""
     context = page_context_of(request)
@@ -245,7 +224,6 @@ def offer_delete(request: Request) -> Response:
 
 
 @router.post("/delete")
-@uses_store
 def delete(request: Request) -> Response:
     """Delete all stored data of the visitor."""
     visitor, services = visitor_of(request), services_of(request)
@@ -257,6 +235,7 @@ def delete(request: Request) -> Response:
 
 
 @router.get("/deleted")
+@without_store
 def deleted(request: Request) -> Response:
     """Confirm the deletion."""
     visitor = visitor_of(request, with_person=False)
@@ -264,180 +243,23 @@ def deleted(request: Request) -> Response:
     return render(request, visitor, "delete.html", title=title, is_done=True)
 
 
-N_FIRST = 6
-# The names without a match that the page lists of each kind.
-MAX_NAMED = 50
-
-
-@dataclass(frozen=True, slots=True)
-class ImportForm:
-    """What was sent: a file to look at, or an export to apply; neither if no file was chosen."""
-
-    file: bytes = b""
-    export: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a file cannot be imported, and what was found in it, in English."""
-
-    text: str
-    details: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How many things of a kind there are, now and in the export."""
-
-    label: str
-    now: int
-    then: int
-
-
-@dataclass(frozen=True, slots=True)
-class Unmatched:
-    """Names in an export that the model does not have, the first of them by name."""
-
-    label: str
-    names: list[str]
-    n_more: int
-
-
-async def read_form(request: Request) -> ImportForm:
-    """Read the form, which a browser sends in parts; the size of a request is limited."""
-    # A field may be as long as a file: the preview sends the export back in one.
-    async with request.form(max_part_size=services_of(request).settings.max_import) as form:
-        file, export = form.get("file"), form.get("export")
-        content = await file.read() if isinstance(file, UploadFile) else b""
-    return ImportForm(content, export if isinstance(export, str) else "")
+async def read_file(request: Request) -> bytes:
+    """Read the file of the form; the size of a request is limited."""
+    async with request.form() as form:
+        file = form.get("file")
+        return await file.read() if isinstance(file, UploadFile) else b""
 
 
 @router.get("/import")
-@uses_store
 def offer_import(request: Request) -> Response:
     """Offer to read an export."""
-    return _page(request, page_context_of(request))
+    context = page_context_of(request)
+    return context.render(
+        request, "import.html", title=context.texts("Import"), page_path="/import"
+    )
 
 
 @router.post("/import")
-@uses_store
-def import_export(request: Request, form: Annotated[ImportForm, Depends(read_form)]) -> Response:
-    """Show what a file would bring, or apply what was shown."""
-    if form.export or form.file:  # a preview is as much work as the import
-        limit_imports(request)
-    if form.export:
-        return act_and_show(request, GivenExport.read(form.export).event())
-    context = page_context_of(request)
-    found = read_export(form.file, context.texts)
-    if isinstance(found, Problem):
-        return _page(request, context, problem=found)
-    try:
-        event = found.event()
-        stored = decide(context.state, event, context.catalogue) or event
-        check(context.state, stored)
-    except TeaserError as error:
-        return _page(request, context, problem=_damaged(error, context.texts))
-    return _preview(request, context, found, stored)
-
-
-def read_export(content: bytes, texts: Texts) -> GivenExport | Problem:
-    """Read a file as an export; of another file, say what is wrong with it."""
-    if not content.strip():
-        return Problem(texts("No file was chosen, or the file is empty."))
-    try:
-        plain = read_json(content)
-    except ParameterError as error:
-        # An export begins so; the end of this one is missing, or letters in it were changed.
-        if content.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and b'"state"' in content:
-            said = texts("This export is damaged: a part of it is missing or was changed.")
-            return Problem(said, str(error))
-        return Problem(texts("This is no export: an export is a file that ends in .json."))
-    if not isinstance(plain, dict) or not isinstance(plain.get("state"), dict):
-        return Problem(texts("This file is of another kind: it has no state, as an export has."))
-    try:
-        return GivenExport.read(content)
-    except ParameterError as error:
-        return _damaged(error, texts)
-
-
-def counts(now: State, then: State, texts: Texts) -> list[Count]:
-    """Return how much of each kind there is now, and after an import; kinds of nothing left out."""
-    labels = {
-        "viewed items": texts("viewed items"),
-        "pressed tags": texts("pressed tags"),
-        "feeds": texts("feeds"),
-        "hidden items": texts("hidden items"),
-        "hidden tags": texts("hidden tags"),
-        "things that end by themselves": texts("things that end by themselves"),
-    }
-    old, new = counts_of(now), counts_of(then)
-    pairs = [
-        *((label, old[kind], new[kind]) for kind, label in labels.items()),
-        (texts("filters"), _n_filters(now), _n_filters(then)),
-        (texts("facts about you"), len(now.about), len(then.about)),
-    ]
-    return [Count(*pair) for pair in pairs if any(pair[1:])]
-
-
-def unmatched(then: State, catalogue: Catalogue, texts: Texts) -> list[Unmatched]:
-    """Return the names in a state that the model does not have, by kind."""
-    found = Person.from_state("", then, catalogue)
-    tags = [texts.with_feature(tag.feature, tag) for tag in map(Tag.parse, found.unknown_tags)]
-    facts = [texts.with_feature(tag.feature, tag) for tag in map(Tag.parse, found.unknown_about)]
-    kinds = [
-        (texts("Items"), [str(item) for item in found.unknown_items]),
-        (texts("Tags"), tags),
-        (texts("Numbers"), [texts.feature(name) for name in found.unknown_columns]),
-        (texts("Facts about you"), facts),
-    ]
-    return [
-        Unmatched(label, names[:MAX_NAMED], max(0, len(names) - MAX_NAMED))
-        for label, names in kinds
-        if names
-    ]
-
-
-def _preview(
-    request: Request, context: PageContext, export: GivenExport, stored: Event
-) -> Response:
-    """Show what an export would bring; nothing is stored."""
-    texts, catalogue = context.texts, context.catalogue
-    then = state_after(context.state, stored, context.clock.now)
-    first = PersonalModel(catalogue, then).recommend(k=N_FIRST)
-    return context.render(
-        request,
-        "import_preview.html",
-        title=texts("Import"),
-        page_path="/import",
-        counts=counts(context.state, then, texts),
-        feeds=[feed_label(name, texts) for name in then.feeds if name != MAIN],
-        shown=feed_label(then.feed, texts),
-        is_profiled=then.profiling,
-        unmatched=unmatched(then, catalogue, texts),
-        first=[plain_card(catalogue, entry.item_id, texts) for entry in first],
-        export=export.model_dump_json(exclude_defaults=True),
-    )
-
-
-def _page(request: Request, context: PageContext, *, problem: Problem | None = None) -> Response:
-    return context.render(
-        request,
-        "import.html",
-        status=422 if problem else 200,
-        title=context.texts("Import"),
-        page_path="/import",
-        problem=problem,
-    )
-
-
-def _damaged(error: TeaserError, texts: Texts) -> Problem:
-    if error.problem == "stored":
-        return Problem(error_message(422, str(error), texts, error).text)
-    said = texts("This export is damaged: there is something in it that no export has.")
-    return Problem(said, str(error))
-
-
-def _n_filters(state: State) -> int:
-    filters = [feed.filters for feed in state.feeds.values()]
-    parts = [(*f.tags, *f.at_most, *f.at_least, *((f.when,) if f.when else ())) for f in filters]
-    return sum(map(len, parts))
+def import_export(request: Request, content: Annotated[bytes, Depends(read_file)]) -> Response:
+    """Replace what is kept of the visitor by an export; one undo brings that back."""
+    return act_and_show(request, GivenExport.read(content).event())

@@ -1,7 +1,7 @@
 """Pages from templates: the visitor, their state and language, and the action just done."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -24,12 +24,12 @@ from teaser.app.http import (
     Services,
     brand_of,
     catalogue_of,
-    holder_of,
     new_token,
     read_cookies,
     read_object,
     remember,
     services_of,
+    signed_token,
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts, choose_language, texts_in
 from teaser.app.pages.describe import (
@@ -85,18 +85,12 @@ class Visitor:
     token: str | None = None
 
 
-def visitor_of(
-    request: Request, *, with_person: bool = True, trusts_signature: bool = False
-) -> Visitor:
-    """Return the visitor who made a request.
-
-    `with_person=False` spares the query to the store; `trusts_signature` is that of `holder_of`.
-    """
+def visitor_of(request: Request, *, with_person: bool = True) -> Visitor:
+    """Return the visitor who made a request; `with_person=False` spares the query to the store."""
     services = services_of(request)
     cookies, store = read_cookies(request), services.store
-    token, person_id = None, None
-    if with_person:
-        token, person_id = holder_of(cookies, store, trusts_signature=trusts_signature)
+    token = signed_token(cookies, store) if with_person else None
+    person_id = store.find_person(token) if token else None
     theme, lasts = cookies.get(THEME, "auto"), cookies.get(LASTS, "always")
     language = choose_language(cookies.get(LANGUAGE), request.headers.get("accept-language"))
     return Visitor(
@@ -238,19 +232,16 @@ class PageContext:
         """The time of the request at the site."""
         return Clock.at(self.catalogue)
 
-    @cached_property
+    @property
     def own(self) -> PersonalModel:
         """The model with the visitor's profile, also while lists are made without it."""
-        if self.state.profiling:
-            return self.personal
-        return PersonalModel(self.catalogue, replace(self.state, profiling=True))
+        return self.personal.own
 
     def summary(
         self,
         after: NDArray[np.int64] | None = None,
         *,
         k: int = N_CARDS,
-        allowed: NDArray[np.bool_] | None = None,
     ) -> ActionSummary | None:
         """Return what the last action did to the list; None without an action.
 
@@ -260,25 +251,23 @@ class PageContext:
             return None
         earlier = PersonalModel(self.catalogue, self.before)
         items = self.catalogue.model.items_
-        old = [items[i] for i in earlier.rank(k=k, allowed=allowed).tolist()]
-        ranked = self.personal.rank(k=k, allowed=allowed) if after is None else after
+        old = [items[i] for i in earlier.rank(k=k).tolist()]
+        ranked = self.personal.rank(k=k) if after is None else after
         new = [items[i] for i in ranked.tolist()]
         change = compare_lists(old, new)
         action = describe_action(self.event, self.before, self.catalogue, self.texts, self.clock)
-        if self.event.kind == "press" and not self.state.profiling:
-            off = self.texts("your profile is switched off, so the list stays as it was.")
-            return ActionSummary(action, off, change)
-        if self.event.kind == "press" and np.array_equal(
-            earlier.profile.values, self.personal.profile.values
-        ):
-            is_stored = self.before.n_events != self.state.n_events
-            return ActionSummary(action, self.texts(LIMIT), change, is_stored)
-        if self.event.kind == "press" and self.personal.profile.tags_weight == 0:
-            return ActionSummary(action, self.texts(TAGS_OFF), change)
-        if self.event.kind == "press" and old == new:
-            nothing = describe_no_effect(self.personal, earlier, ranked, allowed, self.texts)
-            return ActionSummary(action, nothing, change)
-        return ActionSummary(action, describe_effect(change, self.texts), change)
+        is_stored = self.before.n_events != self.state.n_events
+        effect = describe_effect(change, self.texts)
+        if self.event.kind == "press":
+            if not self.state.profiling:
+                effect = self.texts("your profile is switched off, so the list stays as it was.")
+            elif np.array_equal(earlier.profile.values, self.personal.profile.values):
+                effect = self.texts(LIMIT)
+            elif self.personal.profile.tags_weight == 0:
+                effect = self.texts(TAGS_OFF)
+            elif old == new:
+                effect = describe_no_effect(self.personal, earlier, ranked, self.texts)
+        return ActionSummary(action, effect, change, is_stored)
 
     def render(self, request: Request, template: str, **values: Any) -> Response:
         """Return a page in the visitor's language, with the buttons for their state."""
@@ -305,13 +294,16 @@ def page_context_of(request: Request) -> PageContext:
     return PageContext(visitor, catalogue, state, before, event)
 
 
-def act_and_show(request: Request, event: Event, path: str = "/") -> Response:
-    """Make an action of the visitor, then show a page that says what it did."""
-    services, visitor = services_of(request), visitor_of(request)
-    person_id, token = ensure_person(visitor, services)
+def act_and_show(request: Request, event: Event) -> Response:
+    """Make an action of the visitor, then show the list, which says what it did."""
+    services = services_of(request)
+    person_id, token = ensure_person(visitor_of(request), services)
     done = act(services.store, person_id, event, catalogue_of(request))
-    joint = "&" if "?" in path else "?"
-    response = RedirectResponse(f"{path}{joint}did={done.after.n_events}#notice", 303)
+    return with_token(RedirectResponse(f"/?did={done.after.n_events}#notice", 303), request, token)
+
+
+def with_token(response: Response, request: Request, token: str | None) -> Response:
+    """Return a response that sets the token of a person who was just created, if there is one."""
     if token:
         remember(response, request, TOKEN, token)
     return response

@@ -11,26 +11,26 @@ from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.actions import decide
 from teaser.app.catalogue import Catalogue, PersonalModel
-from teaser.app.http import (
-    TOKEN,
-    catalogue_of,
-    remember,
-    services_of,
-    uses_store,
-    valid_text,
-)
+from teaser.app.http import StoreRoute, catalogue_of, services_of, valid_text
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.pages.cards import plain_card
 from teaser.app.pages.describe import NEW, compare_lists, describe_wish
 from teaser.app.pages.home import say_example
-from teaser.app.pages.render import N_CARDS, PageContext, ensure_person, page_context_of, visitor_of
+from teaser.app.pages.render import (
+    N_CARDS,
+    PageContext,
+    ensure_person,
+    page_context_of,
+    visitor_of,
+    with_token,
+)
 from teaser.app.search import read_words
 from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
 from teaser.app.wishes import check_n_wishes, event_of
 from teaser.errors import TeaserError
 from teaser.words.wishes import Reading, Wish
 
-router = APIRouter()
+router = APIRouter(route_class=StoreRoute)
 
 MAX_SHOWN = 1000
 # The answer to a question that means none of its wishes.
@@ -48,14 +48,6 @@ class Chip:
     label: str
     words: str
     is_on: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """How the list would change, in words; its first titles, and which of them would be new."""
-
-    words: str
-    firsts: list[tuple[str, bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +96,6 @@ async def read_form(request: Request) -> SayForm:
 
 
 @router.get("/say")
-@uses_store
 def say(request: Request, text: str = "") -> Response:
     """Show what was understood of a request; nothing applies yet.
 
@@ -114,9 +105,10 @@ def say(request: Request, text: str = "") -> Response:
     reading, problem = Reading(), ""
     try:
         if text.strip():
-            reading = read_request(request, context.catalogue, text, context.texts.language)
+            settings = services_of(request).settings
+            reading = read_words(context.catalogue, text, context.texts.language, settings)
     except TeaserError as error:
-        problem = error_message(422, str(error), context.texts, error).text
+        problem, _ = error_message(422, str(error), context.texts, error)
     kept = query.getlist("wish") + [query[name] for name in query if _QUESTION.fullmatch(name)]
     chips = _chips(reading, set(kept) if "kept" in query else None, context)
     groups = _questions(reading)
@@ -142,7 +134,6 @@ def say(request: Request, text: str = "") -> Response:
 
 
 @router.post("/say")
-@uses_store
 def apply(request: Request, form: Annotated[SayForm, Depends(read_form)]) -> Response:
     """Apply what the visitor left on, as one step of undo; in a new feed if they name one."""
     given = dict.fromkeys(form.wishes)
@@ -156,19 +147,16 @@ def apply(request: Request, form: Annotated[SayForm, Depends(read_form)]) -> Res
         person_id, lambda state: _decide(wishes, form.feed, state, catalogue)
     )
     page = f"/?did={done.after.n_events}#notice" if done.event else f"{form.page}&note=same"
-    response = RedirectResponse(page, 303)
-    if token:
-        remember(response, request, TOKEN, token)
-    return response
+    return with_token(RedirectResponse(page, 303), request, token)
 
 
-def preview(wishes: Sequence[Wish], context: PageContext) -> Preview:
-    """Return how the list would change if the wishes applied."""
+def preview(wishes: Sequence[Wish], context: PageContext) -> tuple[str, list[tuple[str, bool]]]:
+    """Return how wishes would change the list: in words, its first titles, which would be new."""
     texts, catalogue = context.texts, context.catalogue
     try:
         event = _decide(wishes, None, context.state, catalogue)
     except TeaserError as error:
-        return Preview(error_message(422, str(error), texts, error).text, [])
+        return error_message(422, str(error), texts, error)[0], []
     after = state_after(context.state, event) if event else context.state
     items = catalogue.model.items_
     old, new = (
@@ -193,7 +181,7 @@ def preview(wishes: Sequence[Wish], context: PageContext) -> Preview:
         words = texts("The same ones come first, in another order.")
     else:
         words = texts("The first ones stay as they are.")
-    return Preview(words, firsts)
+    return words, firsts
 
 
 def _decide(
@@ -209,11 +197,6 @@ def _decide(
         asked += parts_of(event_of(wishes, inside, catalogue))
     actions = [[event.kind, dict(event.data)] for event in asked]
     return decide(state, Event("several", {"actions": actions}), catalogue)
-
-
-def read_request(request: Request, catalogue: Catalogue, text: str, language: str) -> Reading:
-    """Return what a request means in a catalogue."""
-    return read_words(catalogue, text, language, services_of(request).settings)
 
 
 def _chips(reading: Reading, kept: set[str] | None, context: PageContext) -> dict[Wish, Chip]:

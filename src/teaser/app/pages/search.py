@@ -3,14 +3,14 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from teaser.app.http import catalogue_of, uses_store
+from teaser.app.http import StoreRoute, catalogue_of, without_store
 from teaser.app.pages.cards import feature_rows, plain_card, tag_row
 from teaser.app.pages.render import page_context_of, render_part, visitor_of
 from teaser.app.search import find_names
 from teaser.errors import UnknownNameError
 from teaser.profile import POPULARITY
 
-router = APIRouter()
+router = APIRouter(route_class=StoreRoute)
 
 N_SUGGESTED_TAGS = 4
 N_SUGGESTED_ITEMS = 6
@@ -22,6 +22,7 @@ _CACHED = {"cache-control": "private, max-age=60", "vary": "cookie, accept-langu
 
 
 @router.get("/suggest")
+@without_store
 def suggest(request: Request, q: str = "") -> Response:
     """Return the options under the search field; the page /search shows the same and more."""
     visitor, catalogue = visitor_of(request, with_person=False), catalogue_of(request)
@@ -40,7 +41,6 @@ def suggest(request: Request, q: str = "") -> Response:
 
 
 @router.get("/search")
-@uses_store
 def search(request: Request, q: str = "", page: str = "1") -> Response:
     """Show the items and tags whose names contain the words, page by page."""
     context = page_context_of(request)
@@ -74,7 +74,6 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
 
 
 @router.get("/tags")
-@uses_store
 def tags(request: Request, feature: str, q: str = "") -> Response:
     """Show the tags of a feature, or those whose names contain the words."""
     context = page_context_of(request)

@@ -206,14 +206,7 @@ class DifferenceFall(Fall):
 def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfall:
     """Return the steps of an item's score for one person."""
     model = personal.catalogue.model
-    found = model.explain(
-        item_id,
-        personal.history,
-        personal.presses,
-        about=personal.about,
-        steering=personal.steering,
-        boost=personal.catalogue.boost,
-    )
+    found = model.explain(item_id, boost=personal.catalogue.boost, **personal.taste)
     steps, column = found.steps(zeros=True), personal.catalogue.tag_index.get(GENERAL)
     if column is None:  # the model does not tell general appeal apart
         steps = [step for step in steps if step.kind != "general"]
@@ -242,15 +235,8 @@ def difference_fall(
     personal: PersonalModel, item_id: ItemId, other_id: ItemId, texts: Texts
 ) -> DifferenceFall:
     """Return the steps between the scores of two items for one person."""
-    found = personal.catalogue.model.compare(
-        item_id,
-        other_id,
-        personal.history,
-        personal.presses,
-        about=personal.about,
-        steering=personal.steering,
-        boost=personal.catalogue.boost,
-    )
+    catalogue = personal.catalogue
+    found = catalogue.model.compare(item_id, other_id, boost=catalogue.boost, **personal.taste)
     steps, pair = found.steps(zeros=True), (found.item_id, found.other_id)
     drawn = _draw(steps, lambda step: _row(step, pair, personal, texts), personal)
     score, other_score = round(found.score, DIGITS), round(found.other_score, DIGITS)

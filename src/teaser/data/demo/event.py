@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import Template
 
-from teaser.data.demo.picture import draw_picture
 from teaser.data.demo.places import (
     Town,
     VenueKind,
@@ -22,6 +24,7 @@ from teaser.data.demo.places import (
     towns,
     venue_kinds,
 )
+from teaser.templates import environment
 
 EVENING = ("19:30", "20:00", "20:30")
 # The random draws follow this order: another order gives other events for the same seed.
@@ -454,3 +457,29 @@ def _closing(occasion: Occasion, given: tuple[str, ...], rng: np.random.Generato
     if occasion.price == 0 and "booking required" not in given:
         clauses.append("free of charge")
     return f"{opening}; {draw_one(clauses, rng)}." if clauses else f"{opening}."
+
+
+def draw_picture(type_: str, theme: str, rng: np.random.Generator) -> str:
+    """Return an SVG image of 320 by 180, titled with the type and the theme."""
+
+    def draws(low: int, high: int, n: int) -> list[int]:
+        return [int(rng.integers(low, high)) for _ in range(n)]
+
+    tables = read_table("emblems")
+    emblem = tables["emblems"][theme]
+    drawn = _picture_template().render(
+        type=type_,
+        theme=theme,
+        draw=lambda low, high: draws(low, high, 1)[0],
+        draws=draws,
+        random=rng.random,
+        emblem=emblem["path"],
+        filled=emblem.get("filled", True),
+        **tables["palettes"][emblem["palette"]],
+    )
+    return re.sub(r">\s+<", "><", drawn).strip()
+
+
+@cache
+def _picture_template() -> Template:
+    return environment(Path(__file__).parent).get_template("picture.svg")

@@ -42,16 +42,6 @@ class Town:
     quay: str = ""
     dense: bool = False
 
-    @property
-    def local_name(self) -> str:
-        """The name in the language of the town."""
-        return self.local or self.name
-
-    @property
-    def has_beach(self) -> bool:
-        """Whether the town lies on the North Sea."""
-        return self.water == "the sea"
-
 
 @cache
 def towns() -> tuple[Town, ...]:
@@ -110,7 +100,12 @@ class VenueKind:
 
     def exists_in(self, town: Town) -> bool:
         """Whether a town can have such a venue: no quay without water, no beach inland."""
-        has = {"": True, "water": bool(town.water), "sea": town.has_beach, "space": not town.dense}
+        has = {
+            "": True,
+            "water": bool(town.water),
+            "sea": town.water == "the sea",
+            "space": not town.dense,
+        }
         return has[self.needs]
 
 
@@ -135,7 +130,7 @@ def name_venue(kind: VenueKind, town: Town, rng: np.random.Generator) -> str:
     pattern = draw_one(kind.dutch if town.language == "nl" else kind.french, rng)
     if town.quay.endswith(("kaai", "dijk", "rei")):
         pattern = pattern.replace("{quay}kaai", "{quay}")
-    local = town.local_name
+    local = town.local or town.name
     of_town = f"d'{local}" if local[0] in "AEIOUÉ" else f"de {local}"
     return pattern.format(local, de=of_town, quay=town.quay)
 

@@ -29,7 +29,6 @@ from teaser.data.sources.folder import (
 )
 from teaser.errors import ParameterError, TableError
 
-_CHUNK = 100_000
 # A larger time is in milliseconds: in seconds it would be after the year 5000.
 _MILLISECONDS = 10**11
 _REVIEW = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64, "timestamp": pl.Int64}
@@ -58,17 +57,17 @@ def _files(folder: Folder, kind: str) -> list[Path]:
     return [folder.path / n for n in found if n.lower().startswith("meta") == is_meta]
 
 
-def _has_both(folder: Folder) -> bool:
-    return bool(_files(folder, "reviews") and _files(folder, "meta"))
-
-
 def _has_sales_rank(folder: Folder) -> bool:
     """Whether this is the copy of Video Games: other tables are called items.csv too."""
     path = folder.find("items.csv")
     return path is not None and b"sales_rank" in next(read_lines(path), b"")
 
 
-@reader("amazon", fits=_has_both, layout="meta*.json and another .json")
+@reader(
+    "amazon",
+    fits=lambda folder: bool(_files(folder, "reviews") and _files(folder, "meta")),
+    layout="meta*.json and another .json",
+)
 def read_amazon(
     folder: str | Path | None = None,
     *,
@@ -199,23 +198,24 @@ def _read(
     row: Callable[[Mapping[str, Any]], tuple[Any, ...] | None],
     schema: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """Make a table of what `row` takes from each line, a chunk at a time to bound the memory."""
-    chunks = [pl.DataFrame(schema=schema)]
-    rows: list[tuple[Any, ...]] = []
+    """Make a table of what `row` takes from each line."""
     bad: list[int] = []
     number = 0
-    for number, record in _records(path):
-        if record is None:
-            bad.append(number)
-        elif (cells := row(record)) is not None:
-            rows.append(cells)
-        if len(rows) == _CHUNK:
-            chunks.append(pl.DataFrame(rows, schema=schema, orient="row"))
-            rows = []
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        nonlocal number
+        for number, record in _records(path):
+            if record is None:
+                bad.append(number)
+            elif (cells := row(record)) is not None:
+                yield cells
+
+    # A generator is read in chunks, which bounds the memory.
+    frame = pl.DataFrame(rows(), schema=schema, orient="row")
     if number == 0:
         raise TableError(f"{path} is empty.")
     report_bad(path, bad, number, "are neither JSON nor a Python literal of an object")
-    return pl.concat([*chunks, pl.DataFrame(rows, schema=schema, orient="row")])
+    return frame
 
 
 def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
@@ -336,11 +336,11 @@ def _leaf(path: list[Any]) -> str | None:
 
 
 def _picture(record: Mapping[str, Any]) -> str | None:
-    found = _first(record, "imUrl", "imageURLHighRes", "imageURL", "images")
-    if isinstance(found, list):
-        found = next((part for part in found if part), None)
+    found = _first_part(_first(record, "imUrl", "imageURLHighRes", "imageURL", "images"))
     if isinstance(found, dict):
-        found = _first(found, "large", "hi_res", "thumb")
-    if isinstance(found, list):
-        found = next((part for part in found if part), None)
+        found = _first_part(_first(found, "large", "hi_res", "thumb"))
     return found if isinstance(found, str) else None
+
+
+def _first_part(value: Any) -> Any:
+    return next(filter(None, value), None) if isinstance(value, list) else value

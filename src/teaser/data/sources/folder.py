@@ -102,21 +102,23 @@ def read_dat(path: Path, columns: Sequence[str], *, wide: str) -> pl.DataFrame:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    lines = pl.DataFrame({"line": [line.rstrip("\r") for line in text.split("\n")]})
-    rows = lines.with_row_index("number", offset=1).filter(pl.col("line") != "")
-    frame = rows.with_columns(fields=pl.col("line").str.split("::"))
-    if frame.height == 0:
-        raise TableError(f"{path} is empty.")
-    short = pl.col("fields").list.len() < len(columns)
-    bad = frame.filter(short)["number"].to_list()
-    report_bad(path, bad, frame.height, f"have fewer than {len(columns)} fields separated by '::'")
     before = columns.index(wide)
     after = len(columns) - before - 1
-    parts, width = pl.col("fields"), pl.col("fields").list.len().cast(pl.Int64)
-    cells = {name: parts.list.get(i) for i, name in enumerate(columns[:before])}
-    cells[wide] = parts.list.slice(before, width - before - after).list.join("::")
-    cells |= {name: parts.list.get(i - after) for i, name in enumerate(columns[before + 1 :])}
-    return frame.filter(~short).select(cell.str.strip_chars().alias(n) for n, cell in cells.items())
+    rows, bad = [], []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        fields = line.strip("\r").split("::")
+        if len(fields) >= len(columns):
+            end = len(fields) - after
+            cells = [*fields[:before], "::".join(fields[before:end]), *fields[end:]]
+            rows.append([cell.strip() for cell in cells])
+        elif line.strip("\r"):
+            bad.append(number)
+    if not rows and not bad:
+        raise TableError(f"{path} is empty.")
+    why = f"have fewer than {len(columns)} fields separated by '::'"
+    report_bad(path, bad, len(rows) + len(bad), why)
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
 def as_numbers(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:

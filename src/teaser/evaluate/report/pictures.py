@@ -57,18 +57,16 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "series-7": ("#6b7280", "#98a2af"),
 }
 
-# A kind keeps its colour in every picture; lines of baselines are dashed, so that the two groups
-# differ without colour too.
-_LINES: Mapping[str, tuple[int, Any]] = {
-    "Teaser": (0, "-"),
-    "Product": (3, "-"),
-    "WMFS": (2, "-"),
-    "EASE": (1, "--"),
-    "NeighbourEASE": (1, (0, (3, 1, 1, 1))),
-    "EDLAE": (4, (0, (5, 1.5, 1, 1.5))),
-    "ItemKNN": (5, (0, (2, 1.5))),
-    "WMF": (6, (0, (7, 2))),
-    "Popularity": (7, ":"),
+# A kind keeps its colour in every picture.
+_COLOURS = {
+    "Teaser": 0,
+    "Product": 3,
+    "WMFS": 2,
+    "EASE": 1,
+    "NeighbourEASE": 1,
+    "EDLAE": 4,
+    "ItemKNN": 5,
+    "WMF": 6,
 }
 _STYLE = Path(__file__).with_name("report.mplstyle")
 # Half of a 95 % interval, in standard errors.
@@ -139,20 +137,20 @@ def draw_accuracy(study: ReportedStudy) -> Picture:
     name = f"{study.key}-accuracy"
     found = [(value.mean, m) for m in study.models if (value := m.value(TARGET)) is not None]
     ranked = sorted(found, key=lambda pair: -pair[0])
-    ranking = "; ".join(f"{study.labels[m.name]} {format_value(value)}" for value, m in ranked)
+    ranking = "; ".join(f"{m.name} {format_value(value)}" for value, m in ranked)
     with new_figure(name, 0.9 + 0.27 * len(models)) as figure:
         panels = figure.subplots(1, len(METRICS), sharey=True, gridspec_kw={"wspace": 0.12})
         for axes, metric in zip(panels, METRICS, strict=True):
             for place, model in enumerate(models):
                 if (value := model.value(metric)) is not None:
                     half = _half_interval(value)
-                    _error_dot(axes, value.mean, place, (half, half), _line_style(model.kind)[0])
+                    _error_dot(axes, value.mean, place, (half, half), _colour(model.kind))
             axes.set_title(METRIC_TITLES[metric])
             axes.locator_params(axis="x", nbins=3, prune="both")
             axes.margins(x=0.12)
             _simplify(axes, grid="x")
         panels[0].set_ylim(-0.6, len(models) - 0.4)
-        _name_rows(panels[0], range(len(models)), [study.labels[m.name] for m in models])
+        _name_rows(panels[0], range(len(models)), [m.name for m in models])
         return finish(
             figure,
             name=name,
@@ -193,7 +191,7 @@ def draw_parts(study: ReportedStudy) -> Picture | None:
                     color=SERIES[number], edgecolor=GROUND, linewidth=0.8, label=label)
             )  # fmt: skip
             ends = [end + width for end, width in zip(ends, widths, strict=True)]
-        _name_rows(axes, range(len(models)), [study.labels[m.name] for m in models])
+        _name_rows(axes, range(len(models)), [m.name for m in models])
         axes.set(xlim=(0, 100), xlabel="share of the scores of the first 20 items, %")
         _simplify(axes, grid="x")
         _legend_below(figure, handles, columns=3)
@@ -203,7 +201,7 @@ def draw_parts(study: ReportedStudy) -> Picture | None:
             title="Where scores come from",
             caption="Mean share of each part of a score, over the first 20 recommendations of all "
             "test users. General appeal is the same for everybody and no reason of anybody's own.",
-            alt=" ".join(f"{study.labels[m.name]}: {_shares_text(m)}." for m in models[::-1]),
+            alt=" ".join(f"{m.name}: {_shares_text(m)}." for m in models[::-1]),
         )
 
 
@@ -232,14 +230,14 @@ def draw_gain(study: ReportedStudy) -> Picture | None:
             order = scales.index(scenario.scale)
             y = rows[_presses(scenario)][model.name] - 0.22 * order
             error = gain.mean - gain.low, gain.high - gain.mean
-            _error_dot(axes, gain.mean, y, error, _line_style(model.kind)[0], full=order == 0)
+            _error_dot(axes, gain.mean, y, error, _colour(model.kind), full=order == 0)
         for presses, places in rows.items():
             axes.annotate(
                 presses, (0, max(places.values()) + 0.62), xycoords=("axes fraction", "data"),
                 xytext=(-4, 0), textcoords="offset points", ha="right", va="center", color=SOFT,
             )  # fmt: skip
         axes.axvline(0, color=SOFT, linewidth=1)
-        named = [(y, study.labels[n]) for places in rows.values() for n, y in places.items()]
+        named = [(y, n) for places in rows.values() for n, y in places.items()]
         _name_rows(axes, [y for y, _ in named], [label for _, label in named])
         axes.set_ylim(-0.7, place - 0.9)
         axes.set_xlabel(f"gain in {_TITLE}")
@@ -279,7 +277,7 @@ def _gains_text(
     lines: dict[str, list[str]] = {}
     for model, scenario, gain in gains:
         text = f"{format_signed(gain.mean, 3)} on the {scenario.scale} scale"
-        lines.setdefault(f"{study.labels[model.name]}, {_presses(scenario)}", []).append(text)
+        lines.setdefault(f"{model.name}, {_presses(scenario)}", []).append(text)
     return " ".join(f"{head}: {', '.join(texts)}." for head, texts in lines.items())
 
 
@@ -369,12 +367,11 @@ def frontier(settings: Sequence[DialSetting]) -> list[DialSetting]:
     return out[::-1]
 
 
-def _simplify(axes: "Axes", *, grid: Literal["both", "x", "y"] | None = "both") -> None:
+def _simplify(axes: "Axes", *, grid: Literal["both", "x"] = "both") -> None:
     """Remove the ticks, and the grid lines but those across one axis or both."""
     axes.tick_params(length=0)
     axes.grid(visible=False)
-    if grid is not None:
-        axes.grid(visible=True, axis=grid)
+    axes.grid(visible=True, axis=grid)
 
 
 def _name_rows(axes: "Axes", places: Sequence[int], names: Sequence[str]) -> None:
@@ -383,10 +380,8 @@ def _name_rows(axes: "Axes", places: Sequence[int], names: Sequence[str]) -> Non
         text.set_color(INK)
 
 
-def _line_style(kind: str) -> tuple[str, Any]:
-    """Return colour and dash of a kind of model."""
-    place, dash = _LINES.get(kind, (7, "-."))
-    return SERIES[place], dash
+def _colour(kind: str) -> str:
+    return SERIES[_COLOURS.get(kind, 7)]
 
 
 def _error_dot(

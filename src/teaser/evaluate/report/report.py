@@ -16,7 +16,6 @@ from teaser.evaluate.report.tables import (
     ReportedStudy,
     ResultsLike,
     cost_table,
-    format_memory,
     format_percent,
     format_seconds,
     format_signed,
@@ -36,6 +35,7 @@ from teaser.evaluate.study.results import (
     default_step,
     write_text,
 )
+from teaser.files import say_bytes
 from teaser.profile import DEFAULT_STEERING
 from teaser.templates import environment
 
@@ -158,7 +158,7 @@ def _facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
         ("seed", str(split.seed)),
         (
             "cost",
-            f"{format_seconds(results.seconds)}, at most {format_memory(results.peak_memory)} "
+            f"{format_seconds(results.seconds)}, at most {say_bytes(results.peak_memory)} "
             "of memory",
         ),
         ("TEASER", f"{teaser}, commit {results.commit or 'unknown'}"),
@@ -184,7 +184,6 @@ def headlines(study: ReportedStudy) -> list[str]:
         .get_template("headlines.txt")
         .render(
             results=study.results,
-            labels=study.labels,
             dial=study.dial,
             ranked=sorted(found, key=lambda pair: -pair[0]),
             presses=lambda model: _presses(study, model),

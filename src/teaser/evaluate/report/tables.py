@@ -5,8 +5,8 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import count
+from functools import cached_property, partial
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,6 @@ import polars as pl
 
 from teaser.errors import DataError, ParameterError, closest
 from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference, Summary
-from teaser.evaluate.simulation import AMONG
-from teaser.evaluate.study.data import DataSummary
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
     TARGET,
@@ -23,16 +21,22 @@ from teaser.evaluate.study.results import (
     DialSetting,
     ModelResult,
     Scenario,
-    SimulationResult,
     StudyResults,
     find_value,
     read_results,
 )
+from teaser.evaluate.truth import Truth
 from teaser.explain import PARTS
+from teaser.files import say_bytes
 from teaser.profile import DEFAULT_STEERING
 
 ResultsLike = str | Path | StudyResults | DialResults
 Row = list[str]
+
+
+def _read_toml(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
 
 BETTER, WORSE, NONE, MINUS = "▲", "▼", "–", "\N{MINUS SIGN}"
 REFERENCE = "EASE"
@@ -44,6 +48,8 @@ PAPER = (
 )
 METRICS = ("recall@20", "recall@100", "ndcg@100")
 PAPER_SCALE, PAPER_STRENGTH = "paper", 3
+# The captions of the tables, and what their marks mean.
+CAPTIONS: Mapping[str, str] = _read_toml("captions.toml")
 # What the models learned from and had to find, by the kind of split.
 _SPLITS = {
     "users": "Strong generalisation: models are tested on users they were not fitted to.",
@@ -75,11 +81,6 @@ def format_seconds(value: float) -> str:
     return f"{value / 60:.0f} min" if value < 6000 else f"{value / 3600:.1f} h"
 
 
-def format_memory(value: float) -> str:
-    """Return a number of bytes with its unit."""
-    return f"{value / 1e9:.1f} GB" if value >= 1e9 else f"{value / 1e6:.0f} MB"
-
-
 def format_parameter(value: object) -> str:
     """Return the value of a parameter; a number with few digits."""
     if value == {}:  # the options of an extension, none of which is given
@@ -106,34 +107,20 @@ class PaperColumn:
 
     Attributes
     ----------
-    static
-        The `METRICS` by model, without feedback (table 1).
     pressed
-        The same by number of tags, each pressed three times, and model (table 2).
+        The `METRICS` by number of tags, each pressed three times, and model: 0 without feedback
+        (table 1), 1 and 2 (table 2).
     """
 
     title: str
-    static: Mapping[str, Sequence[float]]
     pressed: Mapping[str, Mapping[str, Sequence[float]]]
     users: int
     items: int
     tags: int
-    interaction_density: float
-    tag_density: float
-
-    def figure(self, model: str, metric: str, n_tags: int = 0) -> float | None:
-        """Return one figure, or None where the paper has none."""
-        rows = self.pressed.get(str(n_tags), {}) if n_tags else self.static
-        if model not in rows or metric not in METRICS:
-            return None
-        return rows[model][METRICS.index(metric)]
 
 
 PAPER_COLUMNS: Mapping[str, PaperColumn] = {
-    name: PaperColumn(**entries)
-    for name, entries in tomllib.loads(
-        Path(__file__).with_name("paper.toml").read_text(encoding="utf-8")
-    ).items()
+    name: PaperColumn(**entries) for name, entries in _read_toml("paper.toml").items()
 }
 
 
@@ -141,7 +128,7 @@ PAPER_COLUMNS: Mapping[str, PaperColumn] = {
 class ReportedStudy:
     """The results of a study, and those of its dial if there are any.
 
-    Models are named and ordered as in the paper.
+    Models are ordered as in the paper.
     """
 
     results: StudyResults = field(repr=False)
@@ -155,7 +142,8 @@ class ReportedStudy:
     @property
     def title(self) -> str:
         """The title of the study in one line; that of a quick run says so."""
-        return " ".join(self.results.heading.split())
+        title = " ".join(self.results.title.split())
+        return f"{title} (quick run)" if self.results.quick else title
 
     @property
     def paper(self) -> PaperColumn | None:
@@ -180,21 +168,9 @@ class ReportedStudy:
 
         return tuple(sorted(self.results.models, key=place))
 
-    @cached_property
-    def labels(self) -> dict[str, str]:
-        """The label of each model in tables, by its name in the study."""
-        labels: dict[str, str] = {}
-        for model in self.results.models:
-            if model.parts and _letters(model.name) in ("product", _letters("".join(model.parts))):
-                labels[model.name] = " × ".join(labels.get(part, part) for part in model.parts)
-            else:
-                known = (row for row in _PAPER_ROWS if _letters(row) == _letters(model.name))
-                labels[model.name] = next(known, model.name)
-        return labels
-
-    def labelled(self, label: str) -> ModelResult | None:
-        """Return the model of a label, if the study has it."""
-        return next((m for m in self.models if self.labels[m.name] == label), None)
+    def model(self, name: str) -> ModelResult | None:
+        """Return the model of a name, if the study has it."""
+        return next((model for model in self.models if model.name == name), None)
 
     def paper_value(self, model: ModelResult, metric: str, n_tags: int = 0) -> str:
         """Return the paper's figure in brackets; only the first model of a kind has one."""
@@ -202,8 +178,8 @@ class ReportedStudy:
         first = next(m for m in self.results.models if self._paper_row(m) == row)
         if self.paper is None or row is None or first.name != model.name:
             return ""
-        figure = self.paper.figure(row, metric, n_tags)
-        return "" if figure is None else f"*({format_value(figure)})*"
+        figures = self.paper.pressed.get(str(n_tags), {}).get(row)
+        return f"*({format_value(figures[METRICS.index(metric)])})*" if figures else ""
 
     def _paper_row(self, model: ModelResult) -> str | None:
         """Return the paper's name of this kind of model, if it is in its tables."""
@@ -227,19 +203,10 @@ def read_studies(sources: Sequence[ResultsLike]) -> list[ReportedStudy]:
         JSON files of studies and of dials in any order, folders of them, or results. The dial
         that lies beside a study's file is read with it.
     """
-    studies: list[StudyResults] = []
-    dials: dict[str, DialResults] = {}
-    for source in _files(sources):
-        found = read_results(source) if isinstance(source, str | Path) else source
-        if isinstance(found, DialResults):
-            dials[found.key] = found
-            continue
-        studies.append(found)
-        if isinstance(source, str | Path):
-            beside = Path(source).with_suffix(DIAL_SUFFIX)
-            dial = read_results(beside) if beside.exists() else None
-            if isinstance(dial, DialResults):
-                dials.setdefault(found.key, dial)
+    files = [file for source in sources for file in _files(source)]
+    found = [read_results(each) if isinstance(each, Path) else each for each in files]
+    studies = [each for each in found if isinstance(each, StudyResults)]
+    dials = {each.key: each for each in found if isinstance(each, DialResults)}
     keys = [study.key for study in studies]
     for key in keys:
         if keys.count(key) > 1:
@@ -255,18 +222,18 @@ def read_studies(sources: Sequence[ResultsLike]) -> list[ReportedStudy]:
     return [ReportedStudy(s, dials.get(s.key)) for s in studies]
 
 
-def _files(sources: Sequence[ResultsLike]) -> list[ResultsLike]:
-    """Return the sources with every folder replaced by the results of studies in it."""
-    files: list[ResultsLike] = []
-    for source in sources:
-        if not isinstance(source, str | Path) or not Path(source).is_dir():
-            files.append(source)
-            continue
-        found = [p for p in sorted(Path(source).glob("*.json")) if not p.match(f"*{DIAL_SUFFIX}")]
+def _files(source: ResultsLike) -> list[Path | StudyResults | DialResults]:
+    """Return the files of a folder, or one file and that of its dial if there is one."""
+    if not isinstance(source, str | Path):
+        return [source]
+    path = Path(source)
+    if path.is_dir():
+        found = sorted(path.glob("*.json"))
         if not found:
-            raise DataError(f"There are no results of a study (*.json) in {source}.")
-        files += found
-    return files
+            raise DataError(f"There are no results of a study (*.json) in {path}.")
+        return [*found]
+    beside = path.with_suffix(DIAL_SUFFIX)
+    return [path, beside] if beside.exists() else [path]
 
 
 def one_step(studies: Sequence[ReportedStudy]) -> list[Scenario]:
@@ -274,7 +241,7 @@ def one_step(studies: Sequence[ReportedStudy]) -> list[Scenario]:
     first: dict[tuple[int, int, str, str], Scenario] = {}
     for s in (s for study in studies for s in study.results.scenarios):
         first.setdefault((s.n_tags, s.strength, s.scale, s.among), s)
-    return list(first.values())
+    return sorted(first.values(), key=lambda each: each.order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,22 +264,33 @@ class Table:
     def build(
         cls,
         name: str,
-        caption: str,
-        columns: Sequence[tuple[str, str]],
+        studies: Sequence["ReportedStudy | None"],
+        columns: Sequence[str],
         rows: Sequence[Row],
         notes: Sequence[str] = (),
         *,
         first: str = "models",
+        **values: str,
     ) -> "Table":
-        """Return a table of pairs of study and column, and rows of texts; a short row is padded."""
+        """Return a table with these columns for each study, and rows of texts.
+
+        A short row is padded. The columns are of no study in particular where it is None.
+
+        Parameters
+        ----------
+        values
+            What its caption names in braces.
+        """
         names = [first]
-        for study, column in columns:
+        for study, column in product(studies, columns):
+            title = study.title if study else ""
             # Studies may have the same title.
-            same = (f"{study}{f' ({n})' if n > 1 else ''}\n{column}" for n in count(1))
+            same = (f"{title}{f' ({n})' if n > 1 else ''}\n{column}" for n in count(1))
             names.append(next(name for name in same if name not in names))
         padded = [[*row, *[None] * (len(names) - len(row))] for row in rows]
         schema = dict.fromkeys(names, pl.String)
-        return cls(name, caption, pl.DataFrame(padded, schema=schema, orient="row"), tuple(notes))
+        frame = pl.DataFrame(padded, schema=schema, orient="row")
+        return cls(name, CAPTIONS[name].format(**values), frame, tuple(notes))
 
     @property
     def blocks(self) -> dict[str, list[str]]:
@@ -366,106 +344,81 @@ def make_tables(studies: Sequence[ReportedStudy]) -> list[Table]:
 
 def accuracy_table(studies: Sequence[ReportedStudy]) -> Table:
     """Return the paper's first table: accuracy without feedback, and the data below."""
+
+    def cells(study: ReportedStudy, model: ModelResult) -> Row:
+        reference = study.results.first(REFERENCE)
+        row = []
+        for metric in METRICS:
+            gap = study.results.gap(reference.name, model.name, metric) if reference else None
+            paper = study.paper_value(model, metric)
+            row.append(_joined(value_text(model.value(metric)), mark(gap), paper))
+        return row
+
     rows: list[Row] = []
     for title, interactive in (("static baselines", False), ("interactive models", True)):
-        found = [
-            [label, *(_accuracy_cell(study, label, m) for study in studies for m in METRICS)]
-            for label in model_labels(studies, interactive=interactive)
-        ]
-        rows += [[title], *found] if found else []
+        names = _names(studies, interactive=interactive)
+        rows += [[title], *_side_by_side(studies, names, cells)] if names else []
     notes = _paper_notes(studies, reasons=True)
     if any(s.results.first(REFERENCE) and len(s.models) > 1 for s in studies):
-        notes.insert(
-            0,
-            f"{BETTER} clearly better and {WORSE} clearly worse than {REFERENCE}: the 95 % "
-            "interval of the paired bootstrap over the same users leaves out zero. Not corrected "
-            "for the number of comparisons.",
-        )
+        notes.insert(0, CAPTIONS["against_reference"])
     return Table.build(
         "accuracy",
-        f"Accuracy without feedback. {' '.join(splits_in_words(studies))} "
-        "Best of each column in bold; ± is the standard error over users.",
-        [(study.title, METRIC_TITLES[m]) for study in studies for m in METRICS],
+        studies,
+        [METRIC_TITLES[m] for m in METRICS],
         [*_bold_columns(rows), *_data_rows(studies)],
         notes,
+        splits=" ".join(splits_in_words(studies)),
     )
 
 
 def advantage_table(studies: Sequence[ReportedStudy]) -> Table | None:
     """Return how much better the recommended model is than every other; None without one."""
     studies = [study for study in studies if study.results.recommended]
-    best = [study.labels[m.name] for study in studies if (m := study.results.recommended)]
-    labels = [label for each in (False, True) for label in model_labels(studies, interactive=each)]
-    rows = [
-        [label, *(cell for study in studies for cell in _advantage_cells(study, label))]
-        for label in labels
-        if any(study.labelled(label) and label != b for study, b in zip(studies, best, strict=True))
-    ]
     title = METRIC_TITLES[TARGET]
-    return None if not rows else Table.build(
-        "advantage",
-        f"How much more {title} the recommended model reaches than each other model, in percent "
-        "of the other's, with the 95 % interval of the paired bootstrap over the same users.",
-        [(study.title, column) for study in studies for column in (title, "recommended, %")],
-        rows,
-        [
-            f"{BETTER} the recommended model is clearly better, {WORSE} clearly worse: the "
-            "interval leaves out zero. Not corrected for the number of comparisons."
-        ],
-    )  # fmt: skip
+
+    def cells(study: ReportedStudy, model: ModelResult) -> Row | None:
+        best, reached = study.results.recommended, model.value(TARGET)
+        if best is None or best == model or reached is None:
+            return None
+        gap = study.results.gap(model.name, best.name, TARGET)
+        if gap is None or reached.mean <= 0:
+            return [value_text(reached), NONE]
+        return [value_text(reached), change_text(gap.times(100 / reached.mean))]
+
+    names = [name for each in (False, True) for name in _names(studies, interactive=each)]
+    rows = _side_by_side(studies, names, cells)
+    columns, notes = (title, "recommended, %"), [CAPTIONS["against_others"]]
+    return Table.build("advantage", studies, columns, rows, notes, title=title) if rows else None
 
 
 def parts_table(studies: Sequence[ReportedStudy]) -> Table | None:
     """Return the share of each part of the scores; None where no study has measured them."""
     studies = [study for study in studies if any(model.shares for model in study.models)]
-    rows = []
-    for label in model_labels(studies, interactive=True):
-        found = [study.labelled(label) for study in studies]
-        if any(model is not None and model.shares for model in found):
-            rows.append([label, *(cell for model in found for cell in _share_cells(model))])
-    products = dict.fromkeys(s.labels[m.name] for s in studies for m in s.models if m.parts)
-    return None if not rows else Table.build(
-        "parts",
-        "Where the scores of the first 20 recommendations come from, in percent: general appeal, "
-        "which is the same for everybody; declared and discovered tags; popularity's own column; "
-        "viewed items. From tags: declared and discovered together.",
-        [(study.title, column) for study in studies for column in (*PARTS, "from tags")],
-        rows,
-        [f"{name}: of the part with tags." for name in products],
-    )  # fmt: skip
+
+    def cells(study: ReportedStudy, model: ModelResult) -> Row | None:
+        shares = (*(model.shares.get(part, 0.0) for part in PARTS), model.tag_share or 0.0)
+        return [f"{100 * share:.0f}" for share in shares] if model.shares else None
+
+    rows = _side_by_side(studies, _names(studies, interactive=True), cells)
+    products = dict.fromkeys(m.name for s in studies for m in s.models if m.parts)
+    columns = (*PARTS, "from tags")
+    notes = [f"{name}: of the part with tags." for name in products]
+    return Table.build("parts", studies, columns, rows, notes) if rows else None
 
 
 def truth_table(studies: Sequence[ReportedStudy]) -> Table | None:
     """Return whether what is said of test users is true; None where no study has measured it."""
-    rows: list[Row] = []
-    for study in studies:
-        found = [model for model in study.models if model.truth is not None]
-        if found:
-            rows.append([study.title])
-            rows += [[study.labels[model.name], *_truth_cells(model)] for model in found]
-    return None if not rows else Table.build(
-        "truth",
-        "What is said of test users, and what presses do. Known, guessed, away: how often people "
-        "of whom a tag was said chose such items afterwards, over the average person's rate; the "
-        "naive profile says as many tags, by their rates in the history. Agree: what is known that "
-        "agrees with the own history. With reason, against: entries of the first 20 that have a "
-        "reason about the person, and tags in these against the leaning. +1, +3: people whose "
-        "first 20 change by presses. +5: entries with the tag, before and after.",
-        [("", column) for column in _TRUTH_COLUMNS],
-        rows,
-    )  # fmt: skip
+    columns = (
+        *("said", "known", "naive", "guessed", "away", "naive away", "agree, %"),
+        *("with reason, %", "against, %", "+1, %", "+3, %", "+5"),
+    )
+    groups = [
+        [[m.name, *_truth_cells(m.truth)] for m in study.models if m.truth] for study in studies
+    ]
+    return _one_below_another("truth", columns, studies, groups)
 
 
-_TRUTH_COLUMNS = (
-    *("said", "known", "naive", "guessed", "away", "naive away", "agree, %"),
-    *("with reason, %", "against, %", "+1, %", "+3, %", "+5"),
-)
-
-
-def _truth_cells(model: ModelResult) -> Row:
-    told = model.truth
-    if told is None:
-        return [NONE] * len(_TRUTH_COLUMNS)
+def _truth_cells(told: Truth) -> Row:
     ratios = (told.known, told.naive_known, told.guessed, told.away, told.naive_away)
     press = told.plus
     shares = (
@@ -482,26 +435,22 @@ def _truth_cells(model: ModelResult) -> Row:
 
 def dial_table(studies: Sequence[ReportedStudy]) -> Table | None:
     """Return the best setting of each kind, and those with most from tags; None without a dial."""
-    rows: list[Row] = []
-    titles = []
-    for study in studies:
-        if study.dial is not None:
-            titles.append(METRIC_TITLES.get(study.dial.metric, study.dial.metric))
-            rows.append([study.title])
-            rows += [_dial_row(name, each) for name, each in notable_settings(study.dial).items()]
-    columns = (" / ".join(dict.fromkeys(titles)), "from tags", *_DIAL_PARTS)
-    return None if not rows else Table.build(
-        "dial",
-        "The dial between tags and viewed items, on validation users: accuracy, and where the "
-        "scores of the first recommendations come from. From tags: declared and discovered, "
-        "without general appeal. Of personal: tags / (tags + viewed items).",
-        [("", column) for column in (*columns, "of personal", "parameters")],
-        rows,
-        first="settings",
-    )  # fmt: skip
+    parts = ("general", "declared", "discovered", "viewed")
+
+    def row(name: str, setting: DialSetting) -> Row:
+        shares = (setting.tag_share, *map(setting.shares.get, parts), setting.personal_share)
+        given = ", ".join(f"{key} = {value:g}" for key, value in setting.parameters.items())
+        reached = value_text(Summary(setting.value, setting.error, 0))
+        return [name, reached, *(format_percent(share) or NONE for share in shares), given]
+
+    dials = [study.dial for study in studies]
+    titles = dict.fromkeys(METRIC_TITLES.get(d.metric, d.metric) for d in dials if d)
+    columns = (" / ".join(titles), "from tags", *parts, "of personal", "parameters")
+    groups = [[row(*each) for each in _notable_settings(d).items()] if d else [] for d in dials]
+    return _one_below_another("dial", columns, studies, groups, first="settings")
 
 
-def notable_settings(dial: DialResults) -> dict[str, DialSetting]:
+def _notable_settings(dial: DialResults) -> dict[str, DialSetting]:
     """Return the best setting of each kind and those with most from tags, by what they are."""
     names = {
         "EASE": "EASE",
@@ -525,34 +474,23 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
     if not studies:
         return None
     columns = (*(METRIC_TITLES[m] for m in METRICS), "change in %")
-    # Changes are not set in bold, as in the paper.
-    plain = [1 + i for i in range(len(columns) * len(studies)) if (i + 1) % len(columns) == 0]
-    rows: list[Row] = []
     rivals = [
-        study.labels[model.name]
+        model.name
         for study in studies
         for model in study.models
         if not model.interactive and model.name in {s.model for s in study.results.simulations}
     ]
-    labels = list(dict.fromkeys([*rivals, *model_labels(studies, interactive=True)]))
-    for scenario in (None, *sorted(one_step(studies), key=_paper_order)):
-        block = [
-            [
-                label,
-                *(cell for study in studies for cell in _feedback_cells(study, label, scenario)),
-            ]
-            for label in labels
-        ]
-        block = [row for row in block if any(cell != NONE for cell in row[1:])]
+    names = list(dict.fromkeys([*rivals, *_names(studies, interactive=True)]))
+    rows: list[Row] = []
+    for scenario in (None, *one_step(studies)):
+        block = _side_by_side(studies, names, partial(_feedback_cells, scenario))
         head = "no simulation" if scenario is None else _heading(scenario)
-        rows += [[head], *_bold_columns(block, without=plain)]
+        # Changes are not set in bold, as in the paper.
+        rows += [[head], *_bold_columns(block, every=len(columns))]
     return Table.build(
         "feedback",
-        "Accuracy when each user presses tags of the held-out items (+) or tags of "
-        f"recommended items that no held-out item has ({MINUS}), mean of the draws; and the "
-        "relative change of nDCG@100 with its 95 % interval. Best of each column and block in "
-        "bold.",
-        [(study.title, column) for study in studies for column in columns],
+        studies,
+        columns,
         rows,
         [
             *(f"{name}: a press adds a bonus to the items of its tag." for name in set(rivals)),
@@ -562,29 +500,42 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
     )
 
 
-def beyond_table(studies: Sequence[ReportedStudy]) -> Table:
-    """Return properties of the lists, and the metrics with the plain denominators."""
-    models = [model for study in studies for model in study.models]
-    metrics = [
-        m for m in METRIC_TITLES if m not in METRICS and any(model.value(m) for model in models)
+def _feedback_cells(
+    scenario: Scenario | None, study: ReportedStudy, model: ModelResult
+) -> Row | None:
+    """Return a model's accuracy without feedback, or after it, and the change."""
+    if scenario is None:
+        if all(each.model != model.name for each in study.results.simulations):
+            return None
+        values = [_joined(value_text(model.value(m)), study.paper_value(model, m)) for m in METRICS]
+        return [*values, ""]
+    found = study.results.simulation(model.name, scenario)
+    if found is None:
+        return None
+    # The paper's tags are all declared.
+    in_paper = (scenario.strength, scenario.scale) == (PAPER_STRENGTH, PAPER_SCALE)
+    in_paper = in_paper and scenario.among != "discovered"
+    values = [
+        _joined(
+            value_text(find_value(found.metrics, m)),
+            study.paper_value(model, m, scenario.n_tags) if in_paper else "",
+        )
+        for m in METRICS
     ]
-    rows: list[Row] = []
-    for study in studies:
-        rows.append([study.title])
-        rows += [
-            [study.labels[model.name], *(value_text(model.value(m)) for m in metrics)]
-            for model in study.models
-        ]
-    return Table.build(
-        "beyond",
-        "Properties of the lists, and accuracy by the plain denominators. Coverage: share of all "
-        "items that is in any user's first 20. Diversity: mean distance in tags between two items "
-        "of a list, from 0 to 1. Long tail: share of a list outside the most popular items that "
-        "together make half of all choices. Uncapped: divided by all held-out items, not by at "
-        "most k of them as Liang et al. (2018) do, and as the first table does.",
-        [("", METRIC_TITLES[m]) for m in metrics],
-        rows,
-    )
+    change = found.improvement()
+    return [*values, NONE if change is None else change_text(change)]
+
+
+def beyond_table(studies: Sequence[ReportedStudy]) -> Table | None:
+    """Return properties of the lists, and the metrics with the plain denominators."""
+    measured = {name for s in studies for m in s.models for name in m.metrics if m.value(name)}
+    metrics = [m for m in METRIC_TITLES if m in measured and m not in METRICS]
+    groups = [
+        [[m.name, *(value_text(m.value(name)) for name in metrics)]
+         for m in study.models]
+        for study in studies
+    ]  # fmt: skip
+    return _one_below_another("beyond", [METRIC_TITLES[m] for m in metrics], studies, groups)
 
 
 def cost_table(study: ReportedStudy) -> Table:
@@ -596,30 +547,24 @@ def cost_table(study: ReportedStudy) -> Table:
         given = "those of its parts" if model.parts else given
         rows.append(
             [
-                study.labels[model.name],
+                model.name,
                 literal(given) or "the defaults",
                 f"{len(model.trials) or NONE}",
                 format_seconds(model.fit.seconds),
-                format_memory(model.fit.peak_memory),
+                say_bytes(model.fit.peak_memory),
                 NONE if model.fit.iterations is None else f"{model.fit.iterations}",
                 f"{1000 * model.scoring_seconds / users:.2f}",
             ]
         )
     heads = ("parameters chosen", "cells tried", "fit", "memory", "iterations", "ms per user")
-    return Table.build(
-        "cost",
-        "Parameters chosen by the validation users, and what the chosen fit took. Memory is the "
-        "peak of the whole process; ms per user is scoring, ranking and measuring.",
-        [(study.title, head) for head in heads],
-        rows,
-    )
+    return Table.build("cost", [study], heads, rows)
 
 
-def model_labels(studies: Sequence[ReportedStudy], *, interactive: bool) -> list[str]:
-    """Return the labels of all models of a group, those of the study with most models first."""
+def _names(studies: Sequence[ReportedStudy], *, interactive: bool) -> list[str]:
+    """Return the names of all models of a group, those of the study with most models first."""
     return list(
         dict.fromkeys(
-            study.labels[model.name]
+            model.name
             for study in sorted(studies, key=lambda each: -len(each.models))
             for model in study.models
             if model.interactive == interactive
@@ -650,27 +595,45 @@ def mark(gap: PairedDifference | None) -> str:
     return BETTER if gap.low > 0 else WORSE
 
 
-def bold_best(cells: Sequence[str]) -> Row:
-    """Return cells with the highest figure at the start of a cell in bold."""
-    values = [_figure(cell) for cell in cells]
-    top = max(values, default=-math.inf)
-    return [
-        re.sub(r"^\S+", lambda m: f"**{m[0]}**", cell) if value == top > -math.inf else cell
-        for cell, value in zip(cells, values, strict=True)
-    ]
+def _side_by_side(
+    studies: Sequence[ReportedStudy],
+    names: Sequence[str],
+    cells: Callable[[ReportedStudy, ModelResult], Row | None],
+) -> list[Row]:
+    """Return a row for each model that some study has cells for, with those of every study."""
+    rows: list[Row] = []
+    for name in names:
+        models = [(study, study.model(name)) for study in studies]
+        found = [cells(study, model) if model else None for study, model in models]
+        width = max((len(each) for each in found if each), default=0)
+        if width:
+            rows.append([name, *(cell for each in found for cell in each or [NONE] * width)])
+    return rows
 
 
-def _bold_columns(rows: Sequence[Row], without: Sequence[int] = ()) -> list[Row]:
-    """Return rows with the best of every column in bold; headings are left as they are."""
+def _one_below_another(
+    name: str,
+    columns: Sequence[str],
+    studies: Sequence[ReportedStudy],
+    groups: Sequence[list[Row]],
+    *,
+    first: str = "models",
+) -> Table | None:
+    """Return a table with the rows of each study below its title; None without any row."""
+    pairs = zip(studies, groups, strict=True)
+    rows = [row for study, group in pairs if group for row in ([study.title], *group)]
+    return Table.build(name, [None], columns, rows, first=first) if rows else None
+
+
+def _bold_columns(rows: list[Row], *, every: int = 0) -> list[Row]:
+    """Set the highest figure of each column in bold, but of every so many columns the last."""
     figures = [row for row in rows if len(row) > 1]
-    if len(figures) < 2:
-        return list(rows)
-    columns = [
-        list(column) if i == 0 or i in without else bold_best(column)
-        for i, column in enumerate(zip(*figures, strict=True))
-    ]
-    marked = iter(zip(*columns, strict=True))
-    return [row if len(row) == 1 else list(next(marked)) for row in rows]
+    for i in range(1, len(figures[0]) if len(figures) > 1 else 1):
+        top = max(_figure(row[i]) for row in figures)
+        for row in figures if not every or i % every else ():
+            if _figure(row[i]) == top > -math.inf:
+                row[i] = re.sub(r"^\S+", r"**\g<0>**", row[i])
+    return rows
 
 
 def _figure(cell: str) -> float:
@@ -681,95 +644,21 @@ def _figure(cell: str) -> float:
         return -math.inf
 
 
-def _accuracy_cell(study: ReportedStudy, label: str, metric: str) -> str:
-    model = study.labelled(label)
-    if model is None:
-        return NONE
-    reference = study.results.first(REFERENCE)
-    gap = study.results.gap(reference.name, model.name, metric) if reference else None
-    return _joined(value_text(model.value(metric)), mark(gap), study.paper_value(model, metric))
-
-
-def _advantage_cells(study: ReportedStudy, label: str) -> tuple[str, str]:
-    model, best = study.labelled(label), study.results.recommended
-    reached = None if model is None else model.value(TARGET)
-    if model is None or best is None or reached is None:
-        return NONE, NONE
-    gap = study.results.gap(model.name, best.name, TARGET)
-    if gap is None or reached.mean <= 0:
-        return value_text(reached), NONE
-    return value_text(reached), change_text(gap.times(100 / reached.mean))
-
-
-def _share_cells(model: ModelResult | None) -> Row:
-    if model is None or not model.shares:
-        return [NONE] * (len(PARTS) + 1)
-    shares = (*(model.shares.get(part, 0.0) for part in PARTS), model.tag_share or 0.0)
-    return [f"{100 * share:.0f}" for share in shares]
-
-
-_DIAL_PARTS = ("general", "declared", "discovered", "viewed")
-
-
-def _dial_row(name: str, setting: DialSetting) -> Row:
-    shares = [setting.shares.get(part) for part in _DIAL_PARTS]
-    given = ", ".join(f"{key} = {value:g}" for key, value in setting.parameters.items())
-    percents = (setting.tag_share, *shares, setting.personal_share)
-    reached = value_text(Summary(setting.value, setting.error, 0))
-    return [name, reached, *(format_percent(share) or NONE for share in percents), given]
-
-
 def _data_rows(studies: Sequence[ReportedStudy]) -> list[Row]:
     """Return the properties of the data sets, in the first column of each study."""
-    texts: dict[str, Callable[[DataSummary], str]] = {
-        "# users": lambda data: f"{data.users:,}",
-        "# items": lambda data: f"{data.items:,}",
-        "interaction density": lambda data: f"{100 * data.interaction_density:.3f} %",
-        "# tags": lambda data: f"{data.tags:,}",
-        "tag density": lambda data: f"{100 * data.tag_density:.3f} %",
-        "features": lambda data: literal(", ".join(data.features)),
+    found = [(study.results.data, study.results.split.test_users) for study in studies]
+    texts = {
+        "# users": [f"{data.users:,}" for data, _ in found],
+        "# items": [f"{data.items:,}" for data, _ in found],
+        "interaction density": [f"{100 * data.interaction_density:.3f} %" for data, _ in found],
+        "# tags": [f"{data.tags:,}" for data, _ in found],
+        "tag density": [f"{100 * data.tag_density:.3f} %" for data, _ in found],
+        "features": [literal(", ".join(data.features)) for data, _ in found],
+        "# test users": [f"{test_users:,}" for _, test_users in found],
     }
-
-    def row(head: str, values: Sequence[str]) -> Row:
-        return [head, *(cell for v in values for cell in (v, *[""] * (len(METRICS) - 1)))]
-
-    return [
-        ["data"],
-        *(row(head, [text(s.results.data) for s in studies]) for head, text in texts.items()),
-        row("# test users", [f"{s.results.split.test_users:,}" for s in studies]),
-    ]
-
-
-def _feedback_cells(study: ReportedStudy, label: str, scenario: Scenario | None) -> Row:
-    """Return a model's accuracy without feedback, or after it, and the change."""
-    model = study.labelled(label)
-    pressed = model is not None and any(s.model == model.name for s in study.results.simulations)
-    found = study.results.simulation(model.name, scenario) if model and scenario else None
-    if model is None or not pressed or (scenario is not None and found is None):
-        return [NONE] * (len(METRICS) + 1)
-    if scenario is None or found is None:
-        values = [_joined(value_text(model.value(m)), study.paper_value(model, m)) for m in METRICS]
-        return [*values, ""]
-    # The paper's tags are all declared.
-    in_paper = (scenario.strength, scenario.scale) == (PAPER_STRENGTH, PAPER_SCALE)
-    in_paper = in_paper and scenario.among != "discovered"
-    values = [
-        _joined(
-            value_text(find_value(found.metrics, m)),
-            study.paper_value(model, m, scenario.n_tags) if in_paper else "",
-        )
-        for m in METRICS
-    ]
-    return [*values, _change_cell(found)]
-
-
-def _change_cell(simulated: SimulationResult | None) -> str:
-    change = simulated.improvement() if simulated else None
-    return NONE if change is None else change_text(change)
-
-
-def _paper_order(s: Scenario) -> tuple[Any, ...]:
-    return AMONG.index(s.among), s.strength < 0, s.scale == PAPER_SCALE, abs(s.strength), s.n_tags
+    empty = [""] * (len(METRICS) - 1)
+    rows = [[head, *(c for v in values for c in (v, *empty))] for head, values in texts.items()]
+    return [["data"], *rows]
 
 
 def _heading(scenario: Scenario) -> str:
@@ -780,10 +669,7 @@ def _heading(scenario: Scenario) -> str:
 
 
 def _feedback_notes(studies: Sequence[ReportedStudy]) -> list[str]:
-    notes = [
-        f"{BETTER} clear gain, {WORSE} clear loss: the 95 % interval of the paired bootstrap "
-        "leaves out zero."
-    ]
+    notes = [CAPTIONS["gains"]]
     for study in studies:
         without = {
             format_presses(s.n_tags, s.strength, s.among): s.without_tags

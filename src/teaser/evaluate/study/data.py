@@ -18,7 +18,6 @@ from teaser.data.split import Split, split, split_last, split_time
 from teaser.errors import DataError, ParameterError, TableError
 from teaser.evaluate.study.plan import (
     FILE_ARGUMENTS,
-    PREPARE_OPTIONS,
     SPLITS,
     DataPlan,
     SplitPlan,
@@ -106,11 +105,9 @@ def _read_own(tables: Mapping[str, Any]) -> Dataset:
     try:
         return Dataset.from_tables(**tables)
     except TableError as error:
-        if not any(option in str(error) for option in PREPARE_OPTIONS.values()):
-            raise
         raise TableError(
-            f"{error} These are options of teaser prepare, which a study does not have: prepare "
-            'the tables, and name the folder in [data]: prepared = "FOLDER".'
+            f"{error} Options are of teaser prepare, not of a study: prepare the tables, and name "
+            'the folder in [data]: prepared = "FOLDER".'
         ) from error
 
 

@@ -20,11 +20,10 @@ from teaser.evaluate.study.results import (
     personal_share,
     tag_share,
 )
-from teaser.evaluate.study.run import SHOWN, Progress, StudyRun, list_shares, output_name
+from teaser.evaluate.study.run import SHOWN, Progress, StudyRun, list_shares
 from teaser.evaluate.study.search import (
     add_trial,
     cells,
-    check_models,
     fingerprint,
     read_trials,
 )
@@ -155,13 +154,10 @@ def dial_study(
         See `run_study`.
     """
     _check_within(within)
-    name = output_name(study, quick=quick)
     study = study if grid is None else replace(study, dial=grid)
-    study = study.smaller() if quick else study
+    run = StudyRun.start(study, data=data, out=out, quick=quick, progress=progress)
+    study = run.study
     fixed, compared = _fixed_parameters(study), _first_of_kinds(study)
-    check_models([ModelPlan("the dial", "Teaser", fixed), *compared])
-    out.mkdir(parents=True, exist_ok=True)
-    run = StudyRun.start(replace(study, models=()), data=data, progress=progress)
     settings = measure_dial(
         run.fits,
         run.split.validation,
@@ -169,7 +165,7 @@ def dial_study(
         metric=study.search.metric,
         fixed=fixed,
         compared=compared,
-        storage=out / f"{name}{STORAGE_SUFFIX}",
+        storage=out / f"{run.name}{STORAGE_SUFFIX}",
         callback=lambda done, total, doing: run.progress("dial", done, total, doing),
     )
     run.progress("dial", len(settings), len(settings), "")
@@ -188,7 +184,7 @@ def dial_study(
         fixed=fixed,
         **environment(),
     )
-    results.write(out / f"{name}{DIAL_SUFFIX}")
+    results.write(out / f"{run.name}{DIAL_SUFFIX}")
     return results
 
 

@@ -32,11 +32,6 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
 TABLE_ARGUMENTS = tuple(inspect.signature(Dataset.from_tables).parameters)
 # Those that name files beside the study.
 FILE_ARGUMENTS = ("interactions", "items", "users", "rules", "user_rules")
-# Options of teaser prepare that a study does not have.
-PREPARE_OPTIONS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in ("columns", "items_columns", "users_columns", "delimiter", "long")
-}
 # The three kinds of data, and the entries that each may have besides min_items.
 _DATA_ENTRIES: Mapping[str, tuple[str, ...]] = {
     "source": (
@@ -316,23 +311,16 @@ def _place(loc: tuple[int | str, ...], kind: Any, given: Any) -> tuple[tuple[str
             where.append(part)
             known = get_type_hints(kind, include_extras=True) if is_dataclass(kind) else {}
             inner, kind = kind if is_dataclass(kind) else inner, known.get(part)
+            given = given.get(part)
         elif isinstance(part, int):
-            item = given[part] if isinstance(given, list | tuple) and part < len(given) else None
-            if isinstance(item, Mapping) and "name" in item:
-                where.append(str(item["name"]))
+            given = given[part] if isinstance(given, list | tuple) and part < len(given) else None
+            if isinstance(given, Mapping) and "name" in given:
+                where.append(str(given["name"]))
         else:
             continue  # a member of a union
         while kind is not None and not is_dataclass(kind):
             kind = next(iter(get_args(kind)), None)
-        given = _below(given, part)
     return tuple(where), inner
-
-
-def _below(given: Any, part: int | str) -> Any:
-    try:
-        return given[part]
-    except (KeyError, IndexError, TypeError):
-        return None
 
 
 def _complete(given: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -367,12 +355,6 @@ def complete_data(given: Mapping[str, Any]) -> dict[str, Any]:
     own = [each.name for each in fields(DataPlan) if each.name != "tables"]
     known = tuple(dict.fromkeys((*own, *TABLE_ARGUMENTS)))
     for name in given:
-        if name in PREPARE_OPTIONS:
-            raise ParameterError(
-                f"[data] has no entry {name!r}: it is an option of teaser prepare "
-                f"({PREPARE_OPTIONS[name]}). Prepare the tables, and name the folder: "
-                'prepared = "FOLDER".'
-            )
         if name not in known:
             raise ParameterError(
                 f"[data] has no entry {name!r}. Known: {', '.join(sorted(known))}."

@@ -1,14 +1,14 @@
 """A study for a prepared data set: models, grids and split of a size that fits it."""
 
 import importlib.util
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomlkit
 
 from teaser.data.dataset import Dataset
 from teaser.data.split import TEST_FROM, VALIDATION_FROM, split_time
@@ -18,6 +18,7 @@ from teaser.evaluate.study.plan import SPLITS, Study
 from teaser.evaluate.study.results import write_text
 from teaser.files import memory_of_machine, say_bytes
 from teaser.model.teaser import Teaser
+from teaser.templates import environment
 
 # Above so many items, grids of EASE are short; above the second, there is no EASE.
 FEW_EASE_ITEMS, MOST_EASE_ITEMS = 5_000, 25_000
@@ -79,19 +80,28 @@ def propose_study(dataset: Dataset, prepared: Path, folder: Path, *, kind: str =
     kind
         The split: `"users"`, `"last"` or `"time"`.
     """
-    where = os.path.relpath(prepared.resolve(), folder.resolve())
-    split = _split(dataset, kind)
-    blocks = [
-        "# Written by teaser evaluate. Edit it and run it again: teaser evaluate THIS.toml\n"
-        "# experiments/README.md in the source of TEASER describes every entry.",
-        f"title = {_value(prepared.resolve().name)}",
-        _table("data", {"prepared": where}),
-        _remark(split) + _table("split", split),
-        *_models(dataset),
-        _table("dial", _dial(dataset)),
-        _table("quick", _quick(split)),
-    ]
-    return "\n\n".join(blocks) + "\n"
+    split, large = _split(dataset, kind), dataset.n_items > FEW_EASE_ITEMS
+    penalties, first = ease_penalties(_mean_count(dataset))
+    array = 4 * dataset.n_items**2
+    few = min(split["validation"], split["test"])
+    templates = environment(Path(__file__).parents[1] / "templates")
+    templates.filters["toml"] = _value
+    return templates.get_template("study.toml").render(
+        title=prepared.resolve().name,
+        prepared=os.path.relpath(prepared.resolve(), folder.resolve()),
+        split=split,
+        few=few if few < FEW_USERS else None,
+        n_items=dataset.n_items,
+        array=say_bytes(array),
+        has_ease=dataset.n_items <= MOST_EASE_ITEMS and 3 * array <= memory_of_machine(),
+        is_large=large,
+        penalties=penalties,
+        middle=penalties[max(0, first - 1) :][:3],
+        has_wmf=importlib.util.find_spec("implicit") is not None,
+        has_tags=bool(dataset.n_tags),
+        l1=_weights_penalty(dataset),
+        teasers=[_teaser(dataset, name, grid) for name, grid in _teaser_grids(dataset).items()],
+    )
 
 
 def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
@@ -151,106 +161,40 @@ def _split_by_time(dataset: Dataset) -> dict[str, Any]:
     return {"kind": "time", **points, "validation": validation, "test": test}
 
 
-def _remark(split: Mapping[str, Any]) -> str:
-    few = min(split["validation"], split["test"])
-    return f"# {few:,} users are few: intervals are wide.\n" if few < FEW_USERS else ""
+def _teaser_grids(dataset: Dataset) -> dict[str, dict[str, list[Any]]]:
+    """Return the grid of each Teaser by its name; the paper's only where items have tags."""
+    content: dict[str, list[Any]] = {"content.weight": [0.1, 0, 1, 10]} if dataset.n_tags else {}
+    l1, powers = {"l2_weights": [_weights_penalty(dataset)]}, {"weights.history_power": [0, 0.1]}
+    near = {"remainder.neighbours": [100], "remainder.l2": [50, 200, 1000]}
+    paper = {"TEASER": {"l2_weights": [20, 200], "l2_encoder": [50, 500]}}
+    return {
+        **(paper if dataset.n_tags else {}),
+        "TEASER + discovered": {**content, **l1, "l2_encoder": [3000, 300], **powers},
+        # A quick run keeps the first: neighbours say what a strongly held back encoder does not.
+        "TEASER, recommended": {**content, **l1, "l2_encoder": [3000, 30000], **powers, **near},
+    }
 
 
-def _quick(split: Mapping[str, Any]) -> dict[str, int]:
-    most = {"validation": 200, "test": 300}
-    return {"training": 2500} | {name: min(n, split[name]) for name, n in most.items()}
-
-
-def _models(dataset: Dataset) -> Iterator[str]:
-    """Yield a table for each model, or a comment where it is left out; then the feedback."""
-    yield _model("Popularity", "Popularity")
-    yield _model("ItemKNN", "ItemKNN", grid={"neighbours": [50, 200]})
-    yield from _without_tags(dataset)
-    if importlib.util.find_spec("implicit") is None:
-        yield "# WMF is left out: the package implicit is not installed (extra evaluate)."
-    else:
-        yield _model("WMF", "WMF", {"factors": 64}, {"alpha": [2, 8, 32]})
-    given: dict[str, dict[str, list[Any]]] = {}
-    if dataset.n_tags:
-        given["TEASER"] = {"l2_weights": [20, 200], "l2_encoder": [50, 500]}
-    l1 = first_parameters("weighted", _mean_count(dataset), {})["l2_weights"]
-    content = _content(dataset)
-    powers = {"weights.history_power": [0, 0.1]}
-    given["TEASER + discovered"] = {
-        **content, "l2_weights": [l1], "l2_encoder": [3000, 300], **powers,
-    }  # fmt: skip
-    # A quick run keeps the first: neighbours say what a strongly held back encoder does not.
-    given["TEASER, recommended"] = {
-        **content, "l2_weights": [l1], "l2_encoder": [3000, 30000], **powers,
-        "remainder.neighbours": [100], "remainder.l2": [50, 200, 1000],
-    }  # fmt: skip
-    tried: list[str] = []
-    for name, grid in given.items():
-        text, is_left_out = _teaser(dataset, name, grid)
-        tried += [] if is_left_out else [name]
-        yield text
-    if tried:
-        pressed = [name for name in tried if name != "TEASER + discovered"]
-        kinds = ["declared", "discovered"] if dataset.n_tags else ["discovered"]
-        simulate = {"tags": [1], "strengths": [3, -3], "among": kinds, "scales": ["robust"]}
-        yield _table("simulate", {**simulate, "models": pressed, "draws": 1})
-
-
-def _content(dataset: Dataset) -> dict[str, list[Any]]:
-    """Return the weights of content that a grid has; none where items have no tags."""
-    return {"content.weight": [0.1, 0, 1, 10]} if dataset.n_tags else {}
-
-
-def _without_tags(dataset: Dataset) -> Iterator[str]:
-    """Yield EASE and its relatives, where an items x items array can be inverted."""
-    penalties, first = ease_penalties(_mean_count(dataset))
-    middle = penalties[max(0, first - 1) :][:3]
-    # The same information as TEASER has: tags, weights of users and powers.
-    rich: dict[str, list[Any]] = {**_content(dataset), "weights.user_power": [0.5]}
-    powers = {"weights.history_power": [0, 0.1, 0.2]}
-    weighted: dict[str, Any] = {"weights": {"ridge_power": 0.5}}
-    array, is_large = 4 * dataset.n_items**2, dataset.n_items > FEW_EASE_ITEMS
-    if dataset.n_items > MOST_EASE_ITEMS or 3 * array > memory_of_machine():
-        yield (
-            f"# EASE is left out: it inverts an array of {dataset.n_items:,} x "
-            f"{dataset.n_items:,} numbers ({say_bytes(array)})."
-        )
-    else:
-        note = "# Few penalties: each fit inverts a large array.\n" if is_large else ""
-        if is_large:
-            rich, few = {name: values[:2] for name, values in rich.items()}, middle[:1]
-        else:
-            few = middle[:2]
-        yield note + _model("EASE", "EASE", grid={"l2": middle if is_large else penalties})
-        # Powers last: weights are found once for all of them.
-        yield _model("collective EASE", "EASE", weighted, {**rich, "l2": few, **powers})
-        plain: dict[str, Any] = {"weights": {"ridge_power": 0}}
-        yield _model("RDLAE", "RDLAE", plain, {**rich, "l2": few, "dropout": [0.3], **powers})
-    near = weighted | {"neighbours": 100}
-    yield _model("EASE on neighbours", "NeighbourEASE", near, {**rich, "l2": middle[:2], **powers})
-
-
-def _teaser(dataset: Dataset, name: str, grid: dict[str, list[Any]]) -> tuple[str, bool]:
-    """Return the table of a Teaser, or a comment and True where it does not fit."""
+def _teaser(dataset: Dataset, name: str, grid: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return name, parameters, grid and remark of a Teaser; a shortage where it does not fit."""
     recipe = {"TEASER": "paper", "TEASER + discovered": "discovered"}.get(name, "neighbours")
     own = first_parameters(recipe, _mean_count(dataset), {})
     expected = Teaser(**own).estimate(dataset)
-    short = expected.shortage()
-    if short is not None:
-        return f"# {name} is left out: {short}.", True
-    fixed: dict[str, Any] = {
-        option: _own_entries(own[option]) for option in ("weights", "discovered") if option in own
-    }
+    options = (option for option in ("weights", "discovered") if option in own)
+    note = ""
     if expected.seconds > SLOW_SECONDS:
         # One encoder serves all penalties of the remainder: these stay.
-        shorter = {
-            entry: values if entry == "remainder.l2" else values[:1]
-            for entry, values in grid.items()
-        }
-        comment = f"# One encoder: a fit is expected to take {expected.seconds:.0f} s.\n"
-        return comment + _model(name, "Teaser", fixed, shorter), False
-    last = "# Penalties of the remainder last: the encoder is found once for all of them.\n"
-    return (last if "remainder.l2" in grid else "") + _model(name, "Teaser", fixed, grid), False
+        grid = {k: values if k == "remainder.l2" else values[:1] for k, values in grid.items()}
+        note = f"One encoder: a fit is expected to take {expected.seconds:.0f} s."
+    elif "remainder.l2" in grid:
+        note = "Penalties of the remainder last: the encoder is found once for all of them."
+    return {
+        "name": name,
+        "parameters": {option: _own_entries(own[option]) for option in options},
+        "grid": grid,
+        "note": note,
+        "shortage": expected.shortage(),
+    }
 
 
 def _own_entries(options: Any) -> dict[str, Any]:
@@ -259,45 +203,19 @@ def _own_entries(options: Any) -> dict[str, Any]:
     return {name: value for name, value in asdict(options).items() if value != default[name]}
 
 
-def _dial(dataset: Dataset) -> dict[str, Any]:
-    l1 = first_parameters("weighted", _mean_count(dataset), {})["l2_weights"]
-    return {
-        "l2_weights": [l1],
-        "l2_encoder": [300, 3000],
-        "neighbours": [100],
-        "remainder_l2": [50, 200, 1000],
-    }
+def _weights_penalty(dataset: Dataset) -> float:
+    return float(first_parameters("weighted", _mean_count(dataset), {})["l2_weights"])
 
 
 def _mean_count(dataset: Dataset) -> float:
     return float(dataset.item_counts.mean()) if dataset.n_items else 0.0
 
 
-def _model(
-    name: str,
-    kind: str,
-    parameters: Mapping[str, Any] | None = None,
-    grid: Mapping[str, list[Any]] | None = None,
-) -> str:
-    entries: dict[str, Any] = {"kind": kind}
-    entries |= {k: v for k, v in (("parameters", parameters), ("grid", grid)) if v}
-    return _table(f"models.{_value(name)}", entries)
-
-
-def _table(name: str, entries: Mapping[str, Any]) -> str:
-    lines = (f"{entry} = {_value(value)}" for entry, value in entries.items())
-    return "\n".join([f"[{name}]", *lines])
-
-
 def _value(value: Any) -> str:
-    """Return a value as TOML writes it."""
+    """Return a value as TOML writes it, in one line."""
     if isinstance(value, Mapping):
-        if not value:
-            return "{}"
-        return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    # Strings of JSON are strings of TOML.
-    return json.dumps(value, ensure_ascii=False)
+        table = tomlkit.inline_table()
+        table.update(value)
+        return table.as_string()
+    text: str = tomlkit.item(value).as_string()
+    return text

@@ -22,7 +22,7 @@ from teaser.evaluate.study.data import DataSummary
 from teaser.evaluate.study.plan import SearchPlan, SplitPlan, describe_error
 from teaser.evaluate.truth import Truth
 from teaser.files import read_settings
-from teaser.profile import DEFAULT_STEERING, PAPER_STEP
+from teaser.profile import PAPER_STEP
 
 TARGET = "ndcg@100"
 DIAL_SUFFIX = ".dial.json"
@@ -64,9 +64,12 @@ class GridTrial:
     iterations: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class FitCost:
-    """What a fit took; iterations and residual only of a model that iterates."""
+    """What a fit took; iterations and residual only of a model that iterates.
+
+    The largest resident memory of the process meanwhile is in bytes.
+    """
 
     seconds: float
     cpu_seconds: float
@@ -149,6 +152,13 @@ class Scenario:
     def has_default_step(self) -> bool:
         """Whether the step is that of the scale: each person's own, or the paper's."""
         return self.step == default_step(self.scale)
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Its place in a report, as in the paper: + before -, the default scale, few presses."""
+        scale = (self.scale == "paper", self.scale, abs(self.strength), self.n_tags)
+        step = (not self.has_default_step, self.step or 0.0)
+        return AMONG.index(self.among), self.strength < 0, *scale, *step
 
     @property
     def step_text(self) -> str:
@@ -250,11 +260,6 @@ class Results:
         name = re.sub(r"[^A-Za-z0-9]+", "-", self.study).strip("-")
         return f"{name}-quick" if self.quick else name
 
-    @property
-    def heading(self) -> str:
-        """The title; that of a quick run says so."""
-        return f"{self.title} (quick run)" if self.quick else self.title
-
     def write(self, path: Path) -> None:
         """Write a JSON file, with a line for each entry."""
         plain = _plain(asdict(self)).items()
@@ -304,23 +309,9 @@ class StudyResults(Results):
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
-        """All simulated feedback by kind of tag: + before -, few presses first."""
-        default = DEFAULT_STEERING
-        return tuple(
-            sorted(
-                {simulation.scenario for simulation in self.simulations},
-                key=lambda s: (
-                    AMONG.index(s.among) if s.among in AMONG else len(AMONG),
-                    s.strength < 0,
-                    abs(s.strength),
-                    s.n_tags,
-                    s.scale != default.scale,
-                    s.scale,
-                    not s.has_default_step,
-                    s.step or 0.0,
-                ),
-            )
-        )
+        """All simulated feedback, each once."""
+        found = {simulation.scenario for simulation in self.simulations}
+        return tuple(sorted(found, key=lambda each: each.order))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """A study from data to results: grid searches, one test of each model, feedback, comparisons."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold, Split
 from teaser.evaluate.bonus import Bonus
-from teaser.evaluate.protocol import ALL_METRICS, Evaluation, compare, evaluate
+from teaser.evaluate.protocol import Evaluation, compare, evaluate
 from teaser.evaluate.simulation import has_tags, simulate
 from teaser.evaluate.study.data import describe, make_split, read_data
 from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
@@ -28,11 +28,11 @@ from teaser.evaluate.study.results import (
 from teaser.evaluate.study.search import (
     TRIALS_SUFFIX,
     GridSearch,
-    Meter,
     check_models,
+    measured,
     search_grid,
 )
-from teaser.evaluate.truth import Truth, fold_truth
+from teaser.evaluate.truth import fold_truth
 from teaser.model.base import KINDS, Model
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
@@ -46,10 +46,6 @@ SHOWN = 20
 TRUTH_USERS = 500
 
 
-def _no_progress(stage: str, done: int, total: int, doing: str) -> None:
-    """Report nothing."""
-
-
 @dataclass
 class StudyRun:
     """A study while it runs: its data, and the models that are searched, fitted and tested."""
@@ -58,9 +54,9 @@ class StudyRun:
     dataset: Dataset
     split: Split
     fits: SharedFits
-    storage: Path | None = None
-    progress: Progress = _no_progress
-    searches: dict[str, GridSearch] = field(default_factory=dict)
+    out: Path
+    name: str
+    progress: Progress
     models: dict[str, Model] = field(default_factory=dict)
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
 
@@ -70,15 +66,18 @@ class StudyRun:
         study: Study,
         *,
         data: Path,
-        storage: Path | None = None,
+        out: Path,
+        quick: bool = False,
         progress: Progress | None = None,
     ) -> "StudyRun":
         """Check the models, then read and split the data; nothing is fitted yet."""
+        name, study = (f"{study.name}-quick", study.smaller()) if quick else (study.name, study)
         check_models(study.models)
         dataset = read_data(study, data)
         parts = make_split(dataset, study.split)
+        out.mkdir(parents=True, exist_ok=True)
         fits = SharedFits(parts.search_training)
-        return cls(study, dataset, parts, fits, storage, progress or _no_progress)
+        return cls(study, dataset, parts, fits, out, name, progress or (lambda *_: None))
 
     def search(self, plan: ModelPlan) -> GridSearch:
         """Search the grid of a model, or resume a search that was stopped."""
@@ -91,41 +90,29 @@ class StudyRun:
             self.fits,
             self.split.validation,
             self.study.search,
-            storage=self.storage,
+            storage=self.out / f"{self.name}{TRIALS_SUFFIX}",
             callback=report,
         )
         total = len(found.trials) or 1
         self.progress(plan.name, total, total, "")
-        self.searches[plan.name] = found
         return found
 
-    def fit(self, plan: ModelPlan) -> tuple[Model, FitCost]:
+    def fit(self, plan: ModelPlan, found: GridSearch) -> tuple[Model, FitCost]:
         """Fit a model with its best parameters, sharing nothing with other fits."""
         parts = [self.models[name] for name in plan.parts]
-        model = make_model(plan.kind, self.searches[plan.name].best, *parts)
-        with Meter() as meter:
+        model = make_model(plan.kind, found.best, *parts)
+        with measured() as cost:
             model.fit(self.split.training)
         self.models[plan.name] = model
-        cost = FitCost(
-            meter.seconds,
-            meter.cpu_seconds,
-            meter.peak_memory,
-            iterations=model.iterations_,
-            residual=model.residual_,
-        )
-        return model, cost
+        return model, replace(cost, iterations=model.iterations_, residual=model.residual_)
 
     def test(self, plan: ModelPlan) -> ModelResult:
         """Search, fit and test one model."""
         found = self.search(plan)
-        model, cost = self.fit(plan)
-        with Meter() as meter:
+        model, cost = self.fit(plan, found)
+        with measured() as scoring:
             evaluation = evaluate(
-                model,
-                self.split.test,
-                training=self.split.training,
-                metrics=ALL_METRICS,
-                name=plan.name,
+                model, self.split.test, training=self.split.training, name=plan.name
             )
         self.evaluations[plan.name] = evaluation
         is_tagged = isinstance(model, TaggedModel)
@@ -140,18 +127,14 @@ class StudyRun:
             parameters=found.best,
             trials=found.trials,
             fit=cost,
-            scoring_seconds=meter.seconds,
+            scoring_seconds=scoring.seconds,
             metrics=evaluation.summary(),
             shares=list_shares(model, self.split.test, evaluation.lists),
             discovered=len(groups) if (groups := getattr(model, "groups_", None)) else 0,
-            truth=self._truth(model),
+            truth=fold_truth(model, self.split.test, most=TRUTH_USERS)
+            if isinstance(model, TaggedModel)
+            else None,
         )
-
-    def _truth(self, model: Model) -> Truth | None:
-        """Return the truth of what a model says of test users; None if it says nothing."""
-        if not isinstance(model, TaggedModel):
-            return None
-        return fold_truth(model, self.split.test, most=TRUTH_USERS)
 
     def simulate(self, plan: SimulationPlan) -> tuple[SimulationResult, ...]:
         """Simulate feedback on the fitted interactive models that a plan is for."""
@@ -223,12 +206,9 @@ def run_study(
     progress
         Gets the stage, the number of finished steps, that of all, and the next step.
     """
-    name, study = output_name(study, quick=quick), study.smaller() if quick else study
-    out.mkdir(parents=True, exist_ok=True)
-    with Meter() as meter:
-        run = StudyRun.start(
-            study, data=data, storage=out / f"{name}{TRIALS_SUFFIX}", progress=progress
-        )
+    with measured() as cost:
+        run = StudyRun.start(study, data=data, out=out, quick=quick, progress=progress)
+        study = run.study
         models = tuple(run.test(plan) for plan in study.models)
         run.fits.clear()
         simulations = tuple(found for plan in study.simulate for found in run.simulate(plan))
@@ -250,13 +230,17 @@ def run_study(
         models=models,
         comparisons=comparisons(run.evaluations.values()),
         simulations=simulations,
-        seconds=meter.seconds,
-        cpu_seconds=meter.cpu_seconds,
-        peak_memory=max(meter.peak_memory, *(model.fit.peak_memory for model in models)),
+        seconds=cost.seconds,
+        cpu_seconds=cost.cpu_seconds,
+        peak_memory=max(cost.peak_memory, *(model.fit.peak_memory for model in models)),
         **environment(),
     )
-    results.write(out / f"{name}.json")
-    values_frame(run.evaluations.values()).write_parquet(out / f"{name}.users.parquet")
+    results.write(out / f"{run.name}.json")
+    values = [
+        pl.DataFrame({"model": e.model, "user": list(e.users), **e.values})
+        for e in run.evaluations.values()
+    ]
+    pl.concat(values).write_parquet(out / f"{run.name}.users.parquet")
     return results
 
 
@@ -273,18 +257,14 @@ def simulate_study(
 
     The trials of an earlier grid search are read from `out`; parameters as in `run_study`.
     """
-    name, study = output_name(study, quick=quick), study.smaller() if quick else study
-    out.mkdir(parents=True, exist_ok=True)
-    run = StudyRun.start(
-        study, data=data, storage=out / f"{name}{TRIALS_SUFFIX}", progress=progress
-    )
+    run = StudyRun.start(study, data=data, out=out, quick=quick, progress=progress)
+    study = run.study
     chosen = [model for model in study.models if model.name in plan.models or not plan.models]
     parts = {part for model in chosen for part in model.parts} | set(plan.bonus)
     for model in study.models:
         is_wanted = model in chosen and issubclass(KINDS[model.kind], TaggedModel)
         if is_wanted or model.name in parts:
-            run.search(model)
-            run.fit(model)
+            run.fit(model, run.search(model))
     return run.simulate(plan)
 
 
@@ -305,22 +285,10 @@ def _parts(plan: ModelPlan | SimulationPlan) -> tuple[str, ...]:
     return plan.parts if isinstance(plan, ModelPlan) else plan.bonus
 
 
-def output_name(study: Study, *, quick: bool) -> str:
-    """Return the name of a study's output files, without their suffix."""
-    return f"{study.name}-quick" if quick else study.name
-
-
 def comparisons(evaluations: Iterable[Evaluation]) -> tuple[ModelDifference, ...]:
     """Return the paired bootstrap interval of every two models, by metric."""
     return tuple(
         ModelDifference(a=a.model, b=b.model, metric=metric, **asdict(gap))
         for a, b in combinations(list(evaluations), 2)
         for metric, gap in compare(a, b, rng=0).items()
-    )
-
-
-def values_frame(evaluations: Iterable[Evaluation]) -> pl.DataFrame:
-    """Return the values of every user, one row for a user and model."""
-    return pl.concat(
-        pl.DataFrame({"model": e.model, "user": list(e.users), **e.values}) for e in evaluations
     )

@@ -4,12 +4,11 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import psutil
@@ -20,7 +19,7 @@ from teaser.data.split import Fold
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
-from teaser.evaluate.study.results import GridTrial
+from teaser.evaluate.study.results import FitCost, GridTrial
 from teaser.model.shared_fit import SharedFits, make_model
 
 Cell = Mapping[str, Any]
@@ -35,14 +34,10 @@ _RESET = Path("/proc/self/clear_refs")
 
 @dataclass(frozen=True)
 class GridSearch:
-    """A finished grid search: the best parameters, and all trials in the order they were run.
-
-    `resumed` counts the trials that an earlier, stopped search had finished.
-    """
+    """A finished grid search: the best parameters, and all trials in the order they were run."""
 
     best: Mapping[str, Any]
     trials: tuple[GridTrial, ...] = field(repr=False)
-    resumed: int = 0
 
 
 def cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -90,24 +85,23 @@ def search_grid(
     grid = cells(plan.grid)
     if len(grid) == 1:
         return GridSearch({**plan.parameters, **grid[0]}, ())
-    known, trials, resumed = read_trials(storage), list[GridTrial](), 0
+    known, trials = read_trials(storage), list[GridTrial]()
     for cell in grid:
         parameters = {**plan.parameters, **cell}
         key = fingerprint(plan.kind, parameters, fits.training, fold, search.metric)
         if key in known:
-            resumed += 1
             trials.append(GridTrial(**known[key]))
             continue
         if callback is not None:
             callback(len(trials), len(grid), cell)
-        with Meter() as meter:
+        with measured() as cost:
             model = fits.fit(make_model(plan.kind, parameters))
             evaluation = evaluate(model, fold, metrics=[search.metric])
         value = evaluation.summary()[search.metric].mean
-        trials.append(GridTrial(cell, value, meter.seconds, model.iterations_))
+        trials.append(GridTrial(cell, value, cost.seconds, model.iterations_))
         add_trial(storage, key, asdict(trials[-1]))
     best = max(trials, key=lambda trial: trial.value)
-    return GridSearch({**plan.parameters, **best.parameters}, tuple(trials), resumed)
+    return GridSearch({**plan.parameters, **best.parameters}, tuple(trials))
 
 
 def read_trials(path: Path | None) -> dict[str, dict[str, Any]]:
@@ -145,42 +139,20 @@ def fingerprint(
     return digest.hexdigest()[:16]
 
 
-class Meter:
-    """A context that measures the step in it.
-
-    Attributes
-    ----------
-    seconds
-        Wall-clock time.
-    cpu_seconds
-        Processor time of all threads, which does not depend on other processes.
-    peak_memory
-        The largest resident memory of the process meanwhile, in bytes; see `peak_memory`.
-    """
-
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    peak_memory: int = 0
-
-    def __enter__(self) -> Self:
-        with suppress(OSError):
-            _RESET.write_text("5", encoding="ascii")  # resets VmHWM, see proc(5)
-        self._start, self._cpu = time.perf_counter(), time.process_time()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.seconds = time.perf_counter() - self._start
-        self.cpu_seconds = time.process_time() - self._cpu
-        self.peak_memory = peak_memory()
+@contextmanager
+def measured() -> Iterator[FitCost]:
+    """Yield what gets the cost of the work inside: wall-clock and processor time, and memory."""
+    with suppress(OSError):
+        _RESET.write_text("5", encoding="ascii")  # resets VmHWM, see proc(5)
+    cost, start, cpu = FitCost(0.0, 0.0, 0), time.perf_counter(), time.process_time()
+    yield cost
+    cost.seconds = time.perf_counter() - start
+    cost.cpu_seconds = time.process_time() - cpu
+    cost.peak_memory = peak_memory()
 
 
 def peak_memory() -> int:
-    """Return the largest resident memory since a `Meter` was entered, in bytes.
+    """Return the largest resident memory since `measured` began, in bytes.
 
     Outside Linux it is the largest since the process began, or where the system does not keep
     it, the present one.

@@ -10,11 +10,11 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model._inverse import invert_gram, item_weights
 from teaser.model.base import Model
-from teaser.model.build import build_gram, check_dense_settings, dense_gram
+from teaser.model.build import build_gram, check_dense_settings
 from teaser.model.estimate import FitSize, check_room
 from teaser.model.extensions.content import Content, content_rows
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
-from teaser.model.gram import DenseGram, item_ridge, own_diagonal
+from teaser.model.gram import item_ridge, own_diagonal
 from teaser.model.tables import check_dataset
 from teaser.parameters import check_number, is_number
 
@@ -81,34 +81,12 @@ class EASE(Model):
         self.gram = gram
         self.dtype = dtype
 
-    def fit(self, dataset: Dataset, *, inverse: Array | None = None) -> Self:
-        """Learn the weights.
-
-        Parameters
-        ----------
-        inverse
-            (X'X + l2 I)^-1 where it is known, as from `Teaser.prepare` with a remainder, whose
-            two penalties sum to this one; it is copied. Not with weights, content or dropout.
-        """
+    def fit(self, dataset: Dataset) -> Self:
+        """Learn the weights."""
         self.check_parameters()
         check_dataset(dataset)
         check_room(type(self).__name__, dataset.n_items, self.dtype)
-        if inverse is None:
-            C, penalty = self._invert(dataset)
-        elif self.weights is not None or self.content is not None or self._dropout:
-            raise ParameterError(
-                "An inverse that is given is one without weights, content and dropout. Leave one "
-                "out."
-            )
-        elif np.shape(inverse) != (dataset.n_items, dataset.n_items):
-            raise ParameterError(
-                f"The inverse is {np.shape(inverse)}, and there are {dataset.n_items:,} items."
-            )
-        else:
-            _check_inverse(inverse, dataset.X, self.l2)
-            C = np.array(inverse, dtype=self.dtype, copy=True)
-            penalty = np.full(dataset.n_items, float(self.l2))
-        B = self._find_weights(C, penalty)
+        B = self._find_weights(*self._invert(dataset))
         factors = (self.weights or PLAIN).of_history(dataset.item_counts)
         self.keep_items(dataset)
         self.weights_ = B if factors is None else scale_pairs(B, factors)
@@ -121,12 +99,13 @@ class EASE(Model):
     def _invert(self, dataset: Dataset) -> tuple[Array, Array]:
         """Return C = (G + L)^-1 as an array, and diag(L)."""
         how, given = self.weights or PLAIN, not isinstance(self.gram, str)
-        gram: Any = self.gram
-        if not given:
-            gram = DenseGram(dense_gram(dataset.X, gram, self.dtype, user_power=how.user_power))
-        size = FitSize(1, np.dtype(self.dtype))
-        content = content_rows(self.content, dataset)
-        operator = build_gram(dataset.X, gram, size, content=content, user_power=how.user_power)
+        operator = build_gram(
+            dataset.X,
+            self.gram if given else "dense",
+            FitSize(1, np.dtype(self.dtype)),
+            content=content_rows(self.content, dataset),
+            user_power=how.user_power,
+        )
         g = own_diagonal(operator).astype(np.float64)
         penalty = item_ridge(g, float(self.l2), how.ridge_power)
         penalty += self._dropout / (1 - self._dropout) * g
@@ -225,18 +204,3 @@ class RDLAE(EASE):
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value < 1:
                 raise ParameterError(f"{name} must be a number from 0 to below 1, found {value!r}.")
-
-
-def _check_inverse(C: Array, X: Any, l2: float) -> None:
-    """Raise `ParameterError` if this is the inverse of something else, by one of its rows."""
-    counts = np.bincount(X.indices, minlength=X.shape[1])
-    item = int(counts.argmax())
-    # Row i of C times column i of X'X + l2 I is 1: one product with X instead of an inverse.
-    column = np.asarray(X.T @ X[:, [item]].toarray(), dtype=np.float64).ravel()
-    column[item] += l2
-    unit = float(np.asarray(C[item], dtype=np.float64) @ column)
-    if not abs(unit - 1) < 0.01:
-        raise ParameterError(
-            f"The inverse is not that of X'X + {l2:g} I: its row for the most popular item gives "
-            f"{unit:.3g} where 1 should be. Is l2 the sum of both penalties?"
-        )

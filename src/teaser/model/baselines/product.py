@@ -1,8 +1,8 @@
 """Product: the product of the positive scores of two models, explained by the first."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.matrix import ItemId
 from teaser.errors import NotFittedError, ParameterError
 from teaser.explain import Difference, Explanation
 from teaser.model.base import Model, find_kind, restore
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
-from teaser.model.extensions.user_features import About, ManyAbout, UserRows
-from teaser.model.filters import ResolvedFilters, Unknown
-from teaser.model.new_items import PREDICTED
+from teaser.model.extensions.user_features import ManyAbout, UserRows
+from teaser.model.filters import ResolvedFilters
+from teaser.model.prediction import PREDICTED
 from teaser.model.scores import Scored, UserState, UserStates
-from teaser.model.tables import History, ItemTable, TagTable
+from teaser.model.tables import ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 from teaser.recommend import Recommendation, Recommendations
@@ -64,8 +63,8 @@ class Cover:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartRecommendation(Recommendation):
-    """One place in a list whose reasons cover a part of the score."""
+class Covered:
+    """A score of which the reasons cover a part."""
 
     cover: Cover
 
@@ -76,22 +75,17 @@ class PartRecommendation(Recommendation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartExplanation(Explanation):
-    """The score of one item for one user, of which the reasons cover a part.
+class PartRecommendation(Covered, Recommendation):
+    """One place in a list whose reasons cover a part of the score."""
 
-    General appeal and the contributions of tags and viewed items sum to `cover.explained`.
-    """
 
-    cover: Cover
-
-    @property
-    def note(self) -> str:
-        """Which part of the score the reasons cover."""
-        return self.cover.sentence()
+@dataclass(frozen=True, kw_only=True)
+class PartExplanation(Covered, Explanation):
+    """The score of one item for one user, of which the reasons cover a part."""
 
     def sentences(self) -> list[str]:
         """Say every reason in plain words, and what they cover."""
-        return [*super().sentences(), self.cover.sentence()]
+        return [*super().sentences(), self.note]
 
 
 # Without a `repr` of its own, so that IPython finds `_repr_pretty_`.
@@ -226,9 +220,14 @@ class Product(TaggedModel):
                 "Fit both to the same data set."
             )
 
-    def press_steps(self, states: UserStates, steering: Steering) -> Array:
-        """Return how far one press moves an affinity of each user: that of the model with tags."""
-        return self.parts[0].press_steps(states, steering)
+    def press_steps(
+        self,
+        states: UserStates,
+        steering: Steering,
+        places: Sequence[Sequence[int] | None] | None = None,
+    ) -> Iterator[tuple[float, Array]]:
+        """Return the steps of each user: those of the model with tags."""
+        return self.parts[0].press_steps(states, steering, places)
 
     def score_batch(
         self,
@@ -243,32 +242,6 @@ class Product(TaggedModel):
         rows = self.check_histories(X)
         states = self.user_states(rows, presses, steering=steering, about=about)
         return multiply(self.score_states(states), self.parts[1].score_batch(rows))
-
-    def explain(
-        self,
-        item_id: ItemId,
-        history: History,
-        presses: PressesLike | None = None,
-        *,
-        about: About | None = None,
-        steering: Steering = DEFAULT_STEERING,
-        boost: Mapping[Any, float] | None = None,
-        unknown: Unknown = "raise",
-    ) -> PartExplanation:
-        """Return the score of one item for a user, the part with tags reason by reason.
-
-        A boost adds to the part with tags.
-        """
-        said = super().explain(
-            item_id,
-            history,
-            presses,
-            about=about,
-            steering=steering,
-            boost=boost,
-            unknown=unknown,
-        )
-        return cast(PartExplanation, said)
 
     def add_items(self, items: Any, *, predict: Collection[str] = PREDICTED) -> Self:
         """Refuse: the other part has no score for new items, so that none would be recommended."""

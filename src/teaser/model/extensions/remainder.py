@@ -560,12 +560,17 @@ class Neighbours:
         near, g = self.near, self.gram.diagonal()
         values, diagonal = np.zeros(near.nnz), np.zeros(near.shape[0])
         counts = np.diff(near.indptr)
-        for items in _batches(counts, _BATCH_BYTES // self.gram.dtype.itemsize):
+        batches = list(_batches(counts, _BATCH_BYTES // self.gram.dtype.itemsize))
+        for items in batches:
             m = int(counts[items].max())
             is_there = np.arange(m) < counts[items][:, None]
             slots = np.where(is_there, near.indptr[items][:, None] + np.arange(m), 0)
             T = np.where(is_there, near.indices[slots], items[:, None])
-            G = squares(self.gram, np.column_stack([T, items]))
+            G = self.held.get(m)
+            if G is None:
+                G = squares(self.gram, np.column_stack([T, items]))
+            if len(batches) == 1:
+                self.held[m] = G
             n_tags = 0 if explained is None else int(explained.n_tags[items].max())
             height = max(1, _SOLVE_BYTES // (32 * (m + 1) ** 2 + 16 * m * n_tags))
 

@@ -26,7 +26,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.matrix import ItemId
 from teaser.data.metadata import UserFeatures
 from teaser.data.tags import Tag, resolve_tag, tag_frame, tags_from
 from teaser.errors import ParameterError
@@ -38,37 +37,6 @@ from teaser.profile import POPULARITY
 Array = NDArray[Any]
 About = Iterable[Tag | str]  # the features of one user
 ManyAbout: TypeAlias = Any  # a list with the features of each user, or a binary matrix
-
-
-def match_encoder(
-    encoder: Array,
-    *,
-    items: Sequence[ItemId],
-    tags: Sequence[Tag],
-    new_items: Sequence[ItemId],
-    new_tags: Sequence[Tag],
-) -> Array:
-    """Return an encoder with the rows and columns of other items and tags, zero for what is new.
-
-    Parameters
-    ----------
-    encoder
-        Items x tags; returned as it is where nothing changes.
-    items, tags
-        The names of its rows and columns.
-    """
-    rows = {item_id: place for place, item_id in enumerate(items)}
-    columns = {tag: place for place, tag in enumerate(tags)}
-    from_rows = np.array([rows.get(item_id, -1) for item_id in new_items], dtype=np.int64)
-    from_columns = np.array([columns.get(tag, -1) for tag in new_tags], dtype=np.int64)
-    same = (np.arange(len(rows)), np.arange(len(columns)))
-    if np.array_equal(from_rows, same[0]) and np.array_equal(from_columns, same[1]):
-        return encoder
-    # A place of -1 reads the last row or column, which is set to zero after.
-    out = encoder[np.ix_(from_rows, from_columns)]
-    out[from_rows < 0] = 0
-    out[:, from_columns < 0] = 0
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +132,7 @@ def learn_user_rows(
         return None
     n_items = X.shape[1]
     both = weigh_users(
-        stack_columns(X, features), user_power, np.dtype(np.float64), n_items=n_items
+        stack_interactions(X, features), user_power, np.dtype(np.float64), n_items=n_items
     )
     c = to_host(system.column_weight)[:n_items].astype(np.float64)
     alone = learn_alone(
@@ -213,14 +181,9 @@ def learn_alone(
     return np.asarray(U @ found @ V.T)
 
 
-def stack_interactions(dataset: Dataset, features: UserFeatures | None) -> Any:
+def stack_interactions(X: Any, features: UserFeatures | None) -> Any:
     """Return [X Q], or X without user features."""
-    return dataset.X if features is None else stack_columns(dataset.X, features)
-
-
-def stack_columns(X: sp.csr_array, features: UserFeatures) -> sp.csr_array:
-    """Return [X Q]."""
-    return sp.csr_array(sp.hstack([X, features.Q], format="csr"))
+    return X if features is None else sp.csr_array(sp.hstack([X, features.Q], format="csr"))
 
 
 def pad_rows(matrix: sp.csr_array, features: UserFeatures | None) -> sp.csr_array:
@@ -248,13 +211,19 @@ def match_rows(start: Any, encoder: Any, dataset: Dataset, features: UserFeature
         rows = np.vstack([rows, start.user_encoder_])
         names += start.user_tags_
     wanted: list[Any] = [*dataset.items, *(() if features is None else features.tags)]
-    return match_encoder(
-        rows,
-        items=names,
-        tags=start.tag_table_.learned_tags,
-        new_items=wanted,
-        new_tags=(*dataset.tags, POPULARITY),
-    )
+    from_rows = _places(names, wanted)
+    from_columns = _places(start.tag_table_.learned_tags, (*dataset.tags, POPULARITY))
+    # A place of -1 reads the last row or column, which is set to zero after.
+    out: Array = rows[np.ix_(from_rows, from_columns)]
+    out[from_rows < 0] = 0
+    out[:, from_columns < 0] = 0
+    return out
+
+
+def _places(known: Sequence[Any], wanted: Sequence[Any]) -> Array:
+    """Return the place of each wanted name among those known, -1 where it is not there."""
+    places = {name: place for place, name in enumerate(known)}
+    return np.array([places.get(name, -1) for name in wanted], dtype=np.int64)
 
 
 def place_many_about(given: Any, rows: UserRows | None, n_users: int) -> sp.csr_array | None:
