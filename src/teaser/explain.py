@@ -364,11 +364,11 @@ class Viewed:
     name: Callable[[int], tuple[int | str, str | None]]
     disliked: Array | None = None
 
-    def reason(self, n: int, part: float, share: float) -> ViewedReason:
+    def reason(self, n: int, share: float) -> ViewedReason:
         """Return the reason of the n-th item."""
         disliked = self.disliked is not None and bool(self.disliked[n])
         item_id, title = self.name(n)
-        return ViewedReason(item_id, part, share, title, disliked)
+        return ViewedReason(item_id, float(self.parts[n]), share, title, disliked)
 
 
 @dataclass(frozen=True)
@@ -608,53 +608,54 @@ class Contributions:
         min_share
             Reasons of a smaller absolute share are left out, but for boosts.
         """
-        groups, parts, total = self._groups(), self.parts.tolist(), self.total
-        sums = [parts[g[0]] if len(g) == 1 else float(self.parts[g].sum()) for g in groups]
-        viewed = [] if self.viewed is None else self.viewed.parts.tolist()
-        first_boost = len(sums) + len(viewed)
-        kept: list[tuple[float, int, float]] = []
-        for k, part in enumerate((*sums, *viewed, *(part for _, part in self.boosts))):
-            share = part / total if total > 0 else 0.0
-            adds = part != 0 or k < len(sums)
-            if k >= first_boost or (adds and abs(share) >= min_share):
-                kept.append((share, k, part))
+        groups = self._groups()
+        tags = self.parts if groups is None else np.array([self.parts[g].sum() for g in groups])
+        viewed = np.zeros(0) if self.viewed is None else self.viewed.parts
+        first_viewed, first_boost = len(tags), len(tags) + len(viewed)
+        parts = np.concatenate([tags, viewed, [part for _, part in self.boosts]])
+        shares = parts / (self.total or 1.0)
+        kept = np.abs(shares) >= min_share
+        kept[first_viewed:first_boost] &= viewed != 0
+        kept[first_boost:] = True
+        places = np.flatnonzero(kept)
         # Stable: equal shares stay in the order of the decoder's row.
-        kept.sort(key=lambda each: -abs(each[0]))
+        places = places[np.argsort(-np.abs(shares[places]), kind="stable")]
         found: list[AnyReason] = []
-        for share, k, part in kept:
-            if k < len(sums):
-                found.append(self._reason(groups[k], part, share))
-            elif k >= first_boost or self.viewed is None:
-                found.append(BoostReason(self.boosts[k - first_boost][0], part, share))
+        for k, share in zip(places.tolist(), shares[places].tolist(), strict=True):
+            if k < first_viewed:
+                found.append(self._reason([k] if groups is None else groups[k], parts[k], share))
+            elif k < first_boost and self.viewed is not None:
+                found.append(self.viewed.reason(k - first_viewed, share))
             else:
-                found.append(self.viewed.reason(k - len(sums), part, share))
+                found.append(BoostReason(*self.boosts[k - first_boost], share))
         return tuple(found)
 
-    def _groups(self) -> list[list[int]]:
-        """Return the places of the tags that are told together, largest contribution first."""
-        every = range(len(self.positions))
+    def _groups(self) -> list[list[int]] | None:
+        """Return the places of the tags that are told together, largest contribution first.
+
+        None if each tag is told alone.
+        """
         if self.near_equal_group is None:
-            return [[n] for n in every]
+            return None
         groups: dict[int, list[int]] = {}
-        for n, number in zip(every, self.near_equal_group[self.positions].tolist(), strict=True):
+        for n, number in enumerate(self.near_equal_group[self.positions].tolist()):
             groups.setdefault(number if number >= 0 else -1 - n, []).append(n)
-        return [
-            group if len(group) == 1 else sorted(group, key=lambda n: -abs(self.parts[n]))
-            for group in groups.values()
-        ]
+        if len(groups) == len(self.positions):
+            return None
+        return [sorted(group, key=lambda n: -abs(self.parts[n])) for group in groups.values()]
 
     def _reason(self, group: list[int], part: float, share: float) -> Reason:
         if len(group) == 1:
             n = group[0]
             tag = self.tags[self.positions[n]]
             own = float(self.affinities[n]), float(self.weights[n])
-            return Reason(tag, part, share, *own, usual=self.usual)
+            return Reason(tag, float(part), share, *own, usual=self.usual)
         named = tuple(self.tags[j] for j in self.positions[group].tolist())
         a, w = self.affinities[group], self.weights[group]
         weight = float(w.mean())
         # So that affinity x weight is sum_j a_j D_ij also where the weights differ.
         affinity = float(a @ w) / weight if weight else float(a.sum())
-        return Reason(named[0], part, share, affinity, weight, named, self.usual)
+        return Reason(named[0], float(part), share, affinity, weight, named, self.usual)
 
 
 def find_contributions(
@@ -966,7 +967,7 @@ def _viewed_parts(first: Contributions, second: Contributions) -> Iterator[Diffe
         return
     own, other = first.viewed.parts, second.viewed.parts
     for n in np.flatnonzero((own != 0) | (other != 0)).tolist():
-        said = first.viewed.reason(n, float(own[n]), 0.0)
+        said = first.viewed.reason(n, 0.0)
         kind: PartKind = "disliked" if said.disliked else "viewed"
         yield _pair_part(kind, said.item_id, (float(own[n]), float(other[n])), title=said.title)
 

@@ -1,6 +1,6 @@
 """Recommended items: one entry, the list of a user, and the lists of several users."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,18 +167,27 @@ def _frame(
         "general": pl.Float64,
         "boost": pl.Float64,
         "other": pl.Float64,
-        "reasons": reason_type(ids),
     }
-    return make_frame(_rows(who, found), columns)
+    rows = (
+        (*user, rank, r.item_id, r.title, r.score, r.match, r.general, r.boost, r.other)
+        for user, (rank, r) in zip(who, found, strict=True)
+    )
+    reasons = reason_column([r for _, r in found], ids)
+    return make_frame(rows, columns).with_columns(reasons)
 
 
-def _rows(
-    who: Sequence[tuple[Any, ...]], entries: Sequence[tuple[int, Recommendation]]
-) -> Iterator[tuple[Any, ...]]:
-    for user, (rank, r) in zip(who, entries, strict=True):
-        reasons = [reason_fields(reason) for reason in r.reasons]
-        parts = (r.general, r.boost, r.other)
-        yield *user, rank, r.item_id, r.title, r.score, r.match, *parts, reasons
+def reason_column(entries: Sequence[Recommendation], ids: Any) -> pl.Series:
+    """Return the reasons of entries as a column of lists, given the type of the item ids."""
+    kind = reason_type(ids)
+    # One flat column, cut where an entry ends: made entry by entry it takes ten times as long.
+    flat = pl.Series(
+        [reason_fields(reason) for r in entries for reason in r.reasons], dtype=kind.inner
+    )
+    places = pl.Series([n for n, r in enumerate(entries) for _ in r.reasons], dtype=pl.Int64)
+    lists = pl.DataFrame({"place": places, "reasons": flat}).group_by("place", maintain_order=True)
+    every = pl.DataFrame({"place": range(len(entries))}, schema={"place": pl.Int64})
+    joined = every.join(lists.agg("reasons"), on="place", how="left", maintain_order="left")
+    return joined["reasons"].fill_null(pl.Series([[]], dtype=kind))
 
 
 def reason_fields(reason: AnyReason) -> dict[str, Any]:

@@ -682,8 +682,12 @@ class AllLists:
         return pl.DataFrame({"user_id": ids, **columns})
 
     def _n_threads(self) -> int:
-        """Return how many batches are listed at a time: one by a GPU, and where one is all."""
-        if self.options.device != "cpu" or not self.model.lists_in_threads:
+        """Return how many batches are listed at a time.
+
+        One by a GPU, and one with reasons: these are chosen in Python, one thread at a time.
+        """
+        options = self.options
+        if options.device != "cpu" or options.reasons or not self.model.lists_in_threads:
             return 1
         total = self.people.n_users
         n_batches = _THREADS if total is None else total // self.size

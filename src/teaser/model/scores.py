@@ -1,6 +1,6 @@
 """Scores of users: what they are made from, the parts that sum to them, the best items by them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -125,7 +125,7 @@ class Scored:
 
     def match(self, item_index: int) -> float:
         """Return the match of the item at a position, from 0 to 1."""
-        return float(match_of(self.scores[item_index], self.highest))
+        return max(0.0, float(self.scores[item_index])) / self.highest if self.highest > 0 else 0.0
 
 
 def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
@@ -180,23 +180,20 @@ def viewed_sum(R: RemainderMatrix, places: Array, n_items: int, strengths: Array
     return np.pad(weighted_sum(R, places, strengths), (0, n_items - R.shape[1]))
 
 
-def viewed_parts(R: RemainderMatrix, places: Array, item: int) -> Array:
-    """Return R_ij of each item i of a history for one item j, in double precision."""
-    out = np.zeros(len(places))
-    if item >= R.shape[1]:
-        return out
-    known = places < R.shape[0]
+def viewed_parts(R: RemainderMatrix, places: Array, items: Array) -> Array:
+    """Return R_ij of each item j and of each item i of a history (items x history), as doubles."""
+    out = np.zeros((len(items), len(places)))
+    known, given = places < R.shape[0], items < R.shape[1]
     if isinstance(R, np.ndarray):
-        out[known] = R[places[known], item]
+        out[np.ix_(given, known)] = R[np.ix_(places[known], items[given])].T
         return out
-    indptr, indices, data = R.indptr, R.indices, R.data
-    column = indices.dtype.type(item)  # another type would have the row converted
-    for n in np.flatnonzero(known).tolist():
-        # By bisection: the columns of a row are sorted.
-        first, last = indptr[places[n]], indptr[places[n] + 1]
-        at = first + indices[first:last].searchsorted(column)
-        if at < last and indices[at] == item:
-            out[n] = data[at]
+    rows = R[places[known]]
+    at = np.full(R.shape[1], -1)  # where an item stands among those that are asked for
+    at[items[given]] = np.flatnonzero(given)
+    of = np.repeat(np.flatnonzero(known), np.diff(rows.indptr))
+    wanted = at[rows.indices]
+    found = wanted >= 0
+    out[wanted[found], of[found]] = rows.data[found]
     return out
 
 
@@ -204,43 +201,42 @@ def item_contributions(
     table: TagTable,
     R: RemainderMatrix,
     items: ItemTable,
-    item_index: int,
+    places: Array,
     state: UserState,
-    boosts: tuple[tuple[BoostName, float], ...] = (),
-) -> Contributions:
-    """Return the parts of one item's score for a user.
+    boosts: Callable[[int], tuple[tuple[BoostName, float], ...]] = lambda item: (),
+) -> Iterator[Contributions]:
+    """Yield the parts of the scores of several items for a user.
 
     Parameters
     ----------
     R
         The remainder, or None.
+    places
+        The positions of the items, each once.
     boosts
-        What each boost of the item adds.
+        Returns what each boost of an item adds.
     """
     D = table.decoder
-    row = slice(D.indptr[item_index], D.indptr[item_index + 1])
-    viewed = None
-    if R is not None:
-        # x_i R_ij for each item i of the history
-        each = state.strengths * viewed_parts(R, state.seen, item_index)
-        viewed = why.Viewed(
-            state.viewed_weight * each,
-            lambda n: items.name(int(state.seen[n])),
-            state.strengths < 0,
+    # w x_i R_ij for each item i of the history
+    weights = state.viewed_weight * state.strengths
+    each = None if R is None else weights * viewed_parts(R, state.seen, places)
+    for n, item in enumerate(places.tolist()):
+        row = slice(D.indptr[item], D.indptr[item + 1])
+        yield why.find_contributions(
+            state.values,
+            D.indices[row],
+            D.data[row],
+            table.tags,
+            scale=state.tags_weight,
+            general=table.general,
+            offset=state.offset,
+            viewed=None
+            if each is None
+            else why.Viewed(each[n], lambda v: items.name(int(state.seen[v])), state.strengths < 0),
+            groups=table.near_equal_group,
+            boosts=boosts(item),
+            usual=1.0 if table.item_scale is None else float(table.item_scale[item]),
         )
-    return why.find_contributions(
-        state.values,
-        D.indices[row],
-        D.data[row],
-        table.tags,
-        scale=state.tags_weight,
-        general=table.general,
-        offset=state.offset,
-        viewed=viewed,
-        groups=table.near_equal_group,
-        boosts=boosts,
-        usual=1.0 if table.item_scale is None else float(table.item_scale[item_index]),
-    )
 
 
 def press_steps(scores: Array, rows: sp.csr_array) -> Array:

@@ -333,8 +333,12 @@ class ItemTable:
 
     def title(self, item_index: int) -> str | None:
         """Return the title of the item at a position, where the metadata have one."""
-        found = self.metadata[self.title_column][item_index] if self.title_column else None
-        return None if found is None or not str(found).strip() else str(found)
+        return self._titles[item_index] if self.title_column else None
+
+    @cached_property
+    def _titles(self) -> list[str | None]:
+        given = self.metadata[self.title_column].to_list() if self.title_column else []
+        return [str(x) if x is not None and str(x).strip() else None for x in given]
 
     def name(self, item_index: int) -> tuple[ItemId, str | None]:
         """Return the id and the title of the item at a position."""

@@ -731,7 +731,8 @@ class TaggedModel(Model, abstract=True):
         states = self.user_states(rows, about=about, steering=options.steering)
 
         def entries(user: int, places: Array, scored: Scored) -> Recommendations:
-            return self._entries(places, states[user], scored, options.negative_reasons, placed)
+            one, negative = states[user], options.negative_reasons
+            return self._entries(places, one, scored, negative, placed, evidence=False)
 
         scores = self._score_block(states, placed)
         return list_columns(self.item_table_, rows, scores, options, placed, entries)
@@ -865,17 +866,11 @@ class TaggedModel(Model, abstract=True):
         return self._entries(places, self._state(profile), scored, negative_reasons, placed)
 
     def contributions(
-        self, item_index: int, state: UserState, placed: ResolvedFilters = NO_FILTERS
-    ) -> Contributions:
-        """Return the parts of one item's score for a user."""
-        return item_contributions(
-            self.tag_table_,
-            self.remainder_,
-            self.item_table_,
-            item_index,
-            state,
-            () if placed.boosts is None else placed.boosts_of(item_index),
-        )
+        self, places: Array, state: UserState, placed: ResolvedFilters = NO_FILTERS
+    ) -> Iterator[Contributions]:
+        """Yield the parts of the scores of several items for a user, given their positions."""
+        table, R, items = self.tag_table_, self.remainder_, self.item_table_
+        return item_contributions(table, R, items, places, state, placed.boosts_of)
 
     def describe(self) -> dict[str, Any]:
         """Return what the model holds as plain values, for programs."""
@@ -927,8 +922,10 @@ class TaggedModel(Model, abstract=True):
             self.remainder_,
         )
 
-    def _leanings(self, state: UserState, own: Array, n_liked: int) -> dict[Tag, float]:
-        """Return the leanings of one user that may be told.
+    def _leanings(
+        self, state: UserState, own: Array, n_liked: int, tags: Array
+    ) -> dict[Tag, float]:
+        """Return the leanings of one user towards some tags, as far as they may be told.
 
         Groups that are named by items with most of the history would tell nothing: theirs are 0.
 
@@ -938,6 +935,8 @@ class TaggedModel(Model, abstract=True):
             How many liked items carry each group of near-equal tags.
         n_liked
             How many liked items the user has.
+        tags
+            The positions of the tags.
         """
         base, table = self._leaning_base(), self.tag_table_
         weights = (state.tags_weight, state.viewed_weight)
@@ -946,7 +945,7 @@ class TaggedModel(Model, abstract=True):
         named = table.named_by_titles
         covering = 2 * own[table.near_equal_group[named]] > max(n_liked, _FEW)
         found[named[covering]] = 0.0
-        return dict(zip(table.tags, found.tolist(), strict=True))
+        return {table.tags[j]: found[j] for j in tags.tolist()}
 
     def _state(self, profile: Profile) -> UserState:
         seen = np.array(self.item_table_.positions(profile.history), dtype=np.int64)
@@ -969,29 +968,31 @@ class TaggedModel(Model, abstract=True):
         scored: Scored,
         negative: bool,
         placed: ResolvedFilters,
+        *,
+        evidence: bool = True,
     ) -> Recommendations:
         entries, table = Recommendations(), self.tag_table_
         if not len(places):
             return entries
         liked = state.seen[state.strengths > 0]
         own = table.group_carriers.count_in(liked)
-        leanings = self._leanings(state, own, len(liked))
-        # How alike liked and listed items are: the tags that they share, rare ones count more.
-        counts, rows = table.carriers.counts, table.decoder[liked]
-        rarity = np.where(counts > 0, np.log1p(len(self.items_) / np.maximum(1, counts)), 0.0)
-        rows.data = rows.data * rarity[rows.indices]
-        alike = np.asarray((rows @ table.decoder[places].T).todense())
-        for i, near in zip(places.tolist(), alike.T, strict=True):
-            parts = self.contributions(i, state, placed)
+        D = table.decoder
+        listed = D[places]
+        leanings = self._leanings(state, own, len(liked), np.unique(listed.indices))
+        alike = self._likeness(liked, listed) if evidence else None
+        every = self.contributions(places, state, placed)
+        for n, (i, parts) in enumerate(zip(places.tolist(), every, strict=True)):
             chosen = parts.main(leanings, negative=negative)
-            nearest = liked[np.argsort(-near, kind="stable")]
+            if alike is not None:
+                nearest = liked[np.argsort(-alike[n], kind="stable")]
+                chosen = tuple(self._with_evidence(r, own, nearest) for r in chosen)
             other = parts.personal - sum(reason.contribution for reason in chosen)
             entries.append(
                 Recommendation(
                     item_id=self.items_[i],
                     score=float(scored.scores[i]),
                     match=scored.match(i),
-                    reasons=tuple(self._with_evidence(r, own, nearest) for r in chosen),
+                    reasons=chosen,
                     title=self.title(i),
                     general=parts.general,
                     general_share=parts.general_share,
@@ -1001,6 +1002,23 @@ class TaggedModel(Model, abstract=True):
                 )
             )
         return entries
+
+    def _likeness(self, liked: Array, listed: sp.csr_array) -> Array:
+        """Return how alike listed and liked items are (listed x liked).
+
+        It is the tags that they share; rare ones count more.
+
+        Parameters
+        ----------
+        liked
+            The positions of the liked items.
+        listed
+            The rows of the decoder of the listed ones.
+        """
+        counts, rows = self.tag_table_.carriers.counts, self.decoder_[liked]
+        rarity = np.where(counts > 0, np.log1p(len(self.items_) / np.maximum(1, counts)), 0.0)
+        rows.data = rows.data * rarity[rows.indices]
+        return np.asarray((listed @ rows.T).todense())
 
     def _with_evidence(self, reason: why.AnyReason, own: Array, liked: Array) -> why.AnyReason:
         """Return a reason with how many liked items carry its tags, and titles for a group.
@@ -1021,15 +1039,16 @@ class TaggedModel(Model, abstract=True):
         like: tuple[str, ...] = ()
         if reason.tag.is_titles and own[group]:
             items = table.group_carriers.items
-            carriers = items.indices[items.indptr[group] : items.indptr[group + 1]]
-            shared = liked[np.isin(liked, carriers)]
+            carries = np.zeros(items.shape[1], dtype=np.bool_)
+            carries[items.indices[items.indptr[group] : items.indptr[group + 1]]] = True
+            shared = liked[carries[liked]]
             like = tuple(self.title(i) or str(self.items_[i]) for i in shared[:N_LIKE].tolist())
         return replace(reason, own=int(own[group]), of=len(liked), like=like)
 
     def _explanation(
         self, i: int, state: UserState, scored: Scored, placed: ResolvedFilters
     ) -> Explanation:
-        parts = self.contributions(i, state, placed)
+        (parts,) = self.contributions(np.array([i]), state, placed)
         return Explanation(
             item_id=self.items_[i],
             score=float(scored.scores[i]),
@@ -1046,7 +1065,7 @@ class TaggedModel(Model, abstract=True):
         self, pair: tuple[int, int], state: UserState, scored: Scored, placed: ResolvedFilters
     ) -> Difference:
         i, other = pair
-        parts = (self.contributions(place, state, placed) for place in pair)
+        parts = self.contributions(np.array(pair), state, placed)
         return Difference(
             item_id=self.items_[i],
             other_id=self.items_[other],

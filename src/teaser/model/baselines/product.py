@@ -307,8 +307,10 @@ class Product(TaggedModel):
         scored: Scored,
         negative: bool,
         placed: ResolvedFilters,
+        *,
+        evidence: bool = True,
     ) -> Recommendations:
-        entries = super()._entries(places, state, scored, negative, placed)
+        entries = super()._entries(places, state, scored, negative, placed, evidence=evidence)
         if not isinstance(scored, ScoredParts):
             return entries
         return Recommendations(
