@@ -55,7 +55,7 @@ def test_the_text_of_a_model_names_what_is_not_default(model: Any, text: str) ->
     [
         Weights(user_power=0.25, popularity_scale=0.5),
         DiscoveredTags(grains=(5, 20)),
-        Remainder(l2=5.0, neighbours=None, share=0.5),
+        Remainder(l2=5.0, neighbours=None),
         LearnedDecoder(rounds=1),
         SparseEncoder(density=0.5),
     ],
@@ -194,11 +194,11 @@ def test_a_generator_goes_on_and_a_seed_begins_again() -> None:
 
 
 def test_tables_dotted_names_and_objects_mean_the_same() -> None:
-    wanted = {"remainder": Remainder(l2=5.0, share=0.9), "tol": 1e-3}
+    wanted = {"remainder": Remainder(l2=5.0, neighbours=9), "tol": 1e-3}
     for given in (
-        {"remainder": {"l2": 5.0, "share": 0.9}, "tol": 1e-3},
-        {"remainder.l2": 5.0, "tol": 1e-3, "remainder.share": 0.9},
-        {"remainder": {"l2": 5.0}, "remainder.share": 0.9, "tol": 1e-3},
+        {"remainder": {"l2": 5.0, "neighbours": 9}, "tol": 1e-3},
+        {"remainder.l2": 5.0, "tol": 1e-3, "remainder.neighbours": 9},
+        {"remainder": {"l2": 5.0}, "remainder.neighbours": 9, "tol": 1e-3},
         wanted,
     ):
         assert Teaser.read_parameters(given) == wanted

@@ -78,7 +78,7 @@ def test_the_scorer_of_a_gpu_gives_the_scores_of_the_model(
         {
             "decoder": LearnedDecoder(),
             "sparse": SparseEncoder(density=0.3),
-            "remainder": Remainder(l2=30.0, neighbours=20, rounds=2),
+            "remainder": Remainder(l2=30.0, neighbours=20),
         },
     ],
     ids=str,

@@ -150,7 +150,9 @@ def both(dataset: Dataset, found_groups: Dataset) -> Teaser:
     found = tuple(Group(tag, 20, 16, ()) for tag in found_groups.tags[dataset.n_tags :])
     given = (found_groups, Groups(dataset.items, found, weights))
     model = Teaser(remainder=Remainder(l2=20.0), discovered=DiscoveredTags(), **HOW)
-    return model.fit(dataset, discovered=given)
+    model.fit(dataset, prepared=model.prepare(dataset, discovered=given))
+    model.keep_basis(given[0])
+    return model
 
 
 def test_shares_of_lists_are_means_over_their_items(both: Teaser, found_groups: Dataset) -> None:
@@ -187,7 +189,7 @@ def test_shares_of_lists_are_means_over_their_items(both: Teaser, found_groups: 
     [
         lambda: Teaser(**HOW),
         lambda: Teaser(remainder=Remainder(l2=20.0), **HOW),
-        lambda: Teaser(remainder=Remainder(l2=20.0, neighbours=None, share=0.5), **HOW),
+        lambda: Teaser(remainder=Remainder(l2=20.0, neighbours=None), **HOW),
         lambda: Teaser(sparse=SparseEncoder(density=0.3), **HOW),
         lambda: WMFS(l2=2.0, alpha=5.0),
         lambda: Product(Teaser(remainder=Remainder(l2=20.0), **HOW), EASE(l2=5.0)),

@@ -6,7 +6,6 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from oracles import content_of, exact_encoder
 
@@ -22,9 +21,9 @@ from teaser.model.baselines.neighbour_ease import NeighbourEASE
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.gram import DenseGram
 from teaser.model.shared_fit import SharedFits
-from teaser.model.solve import System, Tolerance
+from teaser.model.solve import Tolerance
 from teaser.profile import GENERAL, POPULARITY
-from teaser.testing import TaggedModelContract
+from teaser.testing import TaggedModelContract, example_dataset
 
 
 class TestTeaser(TaggedModelContract):
@@ -206,7 +205,7 @@ class TestFailedFits:
         {"weights": teaser.extensions.Weights()},
         {"decoder": teaser.extensions.LearnedDecoder(rounds=2)},
         {"sparse": teaser.extensions.SparseEncoder(density=0.3)},
-        {"remainder": teaser.extensions.Remainder(neighbours=3, rounds=2)},
+        {"remainder": teaser.extensions.Remainder(neighbours=3)},
         {"remainder": teaser.extensions.Remainder(neighbours=None)},
     ],
     ids=lambda extension: "-".join(extension) or "plain",
@@ -237,11 +236,11 @@ def test_films_converge_within_eight_iterations_and_settled_ones_have_the_same_n
 ) -> None:
     assert 2_300 <= films.n_tags <= 2_700
     fold = split(films, n_validation=500, n_test=0, rng=3)
-    system = Teaser().prepare(fold.training)
+    prepared = Teaser().prepare(fold.training)
     means = []
     tols: tuple[Tolerance, ...] = ("settled", 1e-3)
     for tol in tols:
-        model = Teaser(tol=tol).fit(fold.training, system=system)
+        model = Teaser(tol=tol).fit(fold.training, prepared=prepared)
         assert model.converged_
         assert model.iterations_ <= 8
         found = evaluate(model, fold.validation, metrics=["ndcg@100"])
@@ -250,10 +249,9 @@ def test_films_converge_within_eight_iterations_and_settled_ones_have_the_same_n
 
 
 def test_a_system_of_another_data_set_is_refused(dataset: Dataset, model: Teaser) -> None:
-    few = sp.csr_array(dataset.S[:3], dtype=np.float32)
-    other = System.build(DenseGram(np.eye(3, dtype=np.float32)), few, rng=np.random.default_rng(0))
+    other = example_dataset(seed=9, n_users=120, n_items=24)
     with pytest.raises(ParameterError, match="Prepare it from this data set"):
-        Teaser().fit(dataset, system=other)
+        Teaser().fit(dataset, prepared=Teaser().prepare(other))
 
 
 def test_a_start_is_matched_by_the_names_of_items_and_tags(tables: Any) -> None:

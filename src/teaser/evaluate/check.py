@@ -410,7 +410,8 @@ def _fit_part(model: Teaser, part: Dataset) -> Teaser:
     if groups is None:
         return found.fit(part)
     S = sp.csr_array(sp.hstack([part.S, groups.members.astype(np.float32)], format="csr"))
-    return found.fit(part, discovered=(replace(part, S=S, tags=(*part.tags, *groups.tags)), groups))
+    given = (replace(part, S=S, tags=(*part.tags, *groups.tags)), groups)
+    return found.fit(part, prepared=found.prepare(part, discovered=given))
 
 
 def _mean_correlation(a: Array, b: Array) -> float:

@@ -45,10 +45,7 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
     # In the bases of U and V, (G + L) E K + l2 E is a product entry by entry.
     inverse = 1.0 / ((mu + l1) * system.eta + l2)
     gc = g * system.column_weight  # diag(G C)
-    if equation.right is None:
-        GD = gram.apply(system.scaled(system.column_weight))
-    else:  # another right-hand side is P(G C) D in the place of that of the system
-        GD = np.asarray(system.rotate_back(B) + system.scaled(gc))
+    GD = gram.apply(system.scaled(system.column_weight))
     beta = np.zeros_like(g)
     gamma = np.zeros_like(g)
     F, true, iteration, best = np.zeros_like(B), np.inf, 0, np.inf
@@ -91,7 +88,7 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
             raise SolverError(not_positive_definite(gram.dtype))
     if true > tol:
         warn_not_converged(iteration, true, limits, gram.dtype)
-    return Solution(equation.encoder(F), iteration, true, true <= tol, 2 * true * goal)
+    return Solution(system.rotate_back(F), iteration, true, true <= tol, 2 * true * goal)
 
 
 def _eigenpairs(gram: Gram, extra: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -5,10 +5,11 @@ two, and give the same answer for the same data and number of cores.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 
@@ -82,6 +83,14 @@ class Estimate:
     memory: dict[str, int]
     seconds: float
     iterations: int
+
+    def plus(self, seconds: float, memory: Mapping[str, int] = MappingProxyType({})) -> Self:
+        """Return the estimate of a fit that takes more time, and memory by part."""
+        return replace(self, memory={**self.memory, **memory}, seconds=self.seconds + seconds)
+
+    def repeated(self, times: int) -> Self:
+        """Return the estimate of a fit that is made so many times in the same memory."""
+        return replace(self, seconds=times * self.seconds, iterations=times * self.iterations)
 
     @property
     def total_memory(self) -> int:

@@ -17,8 +17,8 @@ from teaser.model.extensions.discovered import Discovered, discover, expected_gr
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import DenseGram, Gram
-from teaser.model.solve import System, is_coarse
-from teaser.model.teaser import Teaser
+from teaser.model.solve import is_coarse
+from teaser.model.teaser import Prepared, Teaser
 
 
 class SharedFits:
@@ -40,7 +40,7 @@ class SharedFits:
         self.training = training
         self.previous = previous
         self._grams: dict[tuple[str, float], Gram] = {}
-        self._systems: dict[tuple[Any, ...], System] = {}
+        self._prepared: dict[tuple[Any, ...], Prepared] = {}
         self._last: dict[tuple[Any, ...], Teaser] = {}
         self._discovered: dict[tuple[Any, ...], Discovered] = {}
         self._pairs: tuple[Any, ...] = ()
@@ -76,18 +76,23 @@ class SharedFits:
     def clear(self) -> None:
         """Free what is shared."""
         self._grams.clear()
-        self._systems.clear()
+        self._prepared.clear()
         self._last.clear()
         self._discovered.clear()
         self._pairs = ()
 
     def _fit_teaser(self, model: Teaser, start: Teaser | None) -> Teaser:
-        # What a prepared system depends on. The penalties are not among it, except for the ridge
-        # of a remainder, which is part of the inverse. Powers of histories come after the fit.
-        weights = model.weights
+        # What is prepared depends on these. The penalties are not among them, except for those of
+        # a joint remainder, which are part of its inverse. Powers of histories come after the fit.
+        weights, joint = model.weights or PLAIN, model.joint_remainder
+        ridge: tuple[float, ...] = ()
+        if joint is not None:
+            model.check_parameters()
+            both = float(model.l2_weights), float(joint.l2)
+            ridge = both if weights.ridge_power else (sum(both),)
         alike = (
             model.dtype,
-            None if weights is None else replace(weights, history_power=0.0),
+            replace(weights, history_power=0.0),
             model.discovered,
             model.solver,
             is_coarse(model.tol, model.solver),
@@ -95,25 +100,22 @@ class SharedFits:
             str(model.rng),
             model.device,
             model.user_features,
-            model.ridge,
+            joint is None,
+            ridge,
         )
         key = (model.content, *alike)
-        if key not in self._systems:
+        if key not in self._prepared:
             # One at a time: the arrays of a system may be large.
-            like = next((s for k, s in self._systems.items() if k[1:] == alike), None)
-            self._systems.clear()
+            like = next((p for k, p in self._prepared.items() if k[1:] == alike), None)
+            self._prepared.clear()
             # Another content moves the encoder less than it is away from zero.
             self._last = {k: last for k, last in self._last.items() if k == alike}
             if self._takes_array(model):
-                model.gram = self._gram(model.dtype, model.weights)
+                model.gram = self._gram(model.dtype, weights)
             groups = self._groups(model)
-            self._systems[key] = model.prepare(self.training, discovered=groups, like=like)
-        model.fit(
-            self.training,
-            system=self._systems[key],
-            start=self._last.get(alike) if start is None else start,
-            discovered=self._groups(model),
-        )
+            self._prepared[key] = model.prepare(self.training, discovered=groups, like=like)
+        start = self._last.get(alike) if start is None else start
+        model.fit(self.training, prepared=self._prepared[key], start=start)
         self._last[alike] = model
         return model
 
@@ -134,7 +136,7 @@ class SharedFits:
         training = self.training
         if model.device != "cpu" or not isinstance(model.gram, str) or model.gram == "sparse":
             return False
-        if model.ridge is not None:
+        if model.joint_remainder is not None:
             return True
         if training.Q is not None and model.user_features:  # its Gram is of user features too
             return False

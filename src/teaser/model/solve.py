@@ -215,14 +215,12 @@ class System:
             basis = {name: getattr(like, name) for name in ("D", "row_of", "V", "eta", "DV")}
         return cls(gram=gram, g=g, U=U, mu=mu, terms=terms, row_penalty=r, column_weight=c, **basis)
 
-    def with_decoder(self, D: sp.csr_array) -> "System":
+    def with_decoder(self, D: sp.csr_array) -> Self:
         """Return the system of the same Gram and another decoder.
 
         D may be of the items alone; rows of user features below are empty.
         """
-        names = ("gram", "g", "U", "mu", "terms", "row_penalty", "column_weight")
-        same = {name: getattr(self, name) for name in names}
-        return System(**same, **_basis(D, self.g, self.column_weight, is_coarse=False))
+        return replace(self, **_basis(D, self.g, self.column_weight, is_coarse=False))
 
     def penalty(self, l1: float) -> Array:
         """Return diag(L) = l1 r, one a row."""
@@ -297,16 +295,11 @@ def _eigenvectors(D: Matrix, *, is_coarse: bool) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class EncoderEquation:
-    """The equation of a system and the two penalties; the unknowns are F = E V.
-
-    `right` is the right-hand side in the basis of V where it is not B V of the system: beside
-    other weights than P(E D'), which explain a part of X already.
-    """
+    """The equation of a system and the two penalties; the unknowns are F = E V."""
 
     system: System
     l1: float
     l2: float
-    right: Array | None = None
 
     def operator(self, F: Array) -> Array:
         """Return A(F V') V.
@@ -342,25 +335,16 @@ class EncoderEquation:
         return out
 
     def right_hand_side(self) -> Array:
-        """Return B V, an array that the caller may overwrite."""
-        return self.system.right_hand_side() if self.right is None else self.right.copy()
+        """Return B V."""
+        return self.system.right_hand_side()
 
     def preconditioner(self) -> Callable[[Array], Array]:
         """Return an approximate inverse of the operator."""
-        return Preconditioner.build(self.system, l1=self.l1, l2=self.l2).apply
-
-    def unknowns(self, encoder: Array) -> Array:
-        """Return F = E V."""
-        return self.system.rotate(encoder)
-
-    def encoder(self, F: Array) -> Array:
-        """Return E = F V'."""
-        return self.system.rotate_back(F)
+        return preconditioner(self.system, l1=self.l1, l2=self.l2)
 
 
-@dataclass(frozen=True, eq=False)
-class Preconditioner:
-    """An approximate inverse of the operator: symmetric, positive, and cheap to apply.
+def preconditioner(system: System, *, l1: float, l2: float) -> Callable[[Array], Array]:
+    """Return an approximate inverse of the operator: symmetric, positive, and cheap to apply.
 
     G is replaced by diag(t) + Z Z': a part of the diagonal, a few leading eigenpairs in the dense
     columns of Z, and the terms of content that weigh most in its sparse ones. In the basis of V
@@ -369,7 +353,7 @@ class Preconditioner:
         eta_b (diag(t + rho_b) + Z Z'),    rho_b = l2 / eta_b,
 
     inverted by Woodbury's formula with a small matrix. It depends on rho_b alone, which is rounded
-    there, and columns `starts[k]` to `starts[k + 1]` share `core[k]`. Where eta_b is next to
+    there, and columns `starts[k]` to `starts[k + 1]` share `cores[k]`. Where eta_b is next to
     nothing, `floor` takes its place; `rounded` is floor times the rounded rho.
 
     That an item may not explain itself changes G (x) D'D by -N G - G N + diag(g) N, where N holds
@@ -378,124 +362,113 @@ class Preconditioner:
     together are one more rank for each row, by the Sherman-Morrison formula: before Woodbury's
     where positive (`sink`), beside it where negative (`lift`), which keeps the whole positive.
     """
+    DV, eta, dtype = system.DV, system.eta, system.gram.dtype
+    penalty = dtype.type(l2)
+    t, U, terms = _low_rank(system, l1)
+    whole = system.g + system.penalty(l1)
 
-    Z: tuple[Matrix, ...]
-    DV: Array
-    t: Array
-    eta: Array
-    floor: Array
-    l2: Any
-    rounded: Array
-    sink: Array
-    lift: Array
-    starts: NDArray[np.int64]
-    core: list[Array]
+    def damped(rows: slice) -> tuple[Array, Array]:
+        """D_i (h K + l2 I)^-1 D_i' for the diagonal part and for all of G + L."""
+        square = np.square(DV[rows])
+        return tuple(
+            (square / (np.multiply.outer(h[rows], eta) + penalty)).sum(axis=1) for h in (t, whole)
+        )
 
-    @classmethod
-    def build(cls, system: System, *, l1: float, l2: float) -> "Preconditioner":
-        """Prepare the formulas for two penalties."""
-        U, mu, DV, eta, dtype = system.U, system.mu, system.DV, system.eta, system.gram.dtype
-        penalty = dtype.type(l2)
-        U = U * np.sqrt(mu).astype(dtype)
-        taken = np.square(U.astype(np.float64)).sum(axis=1)
-        # What the pairs leave of the diagonal; they are approximate, so it may be below zero.
-        g = system.g if system.terms is None else own_diagonal(system.gram)
-        left = np.maximum(g - taken, 0.0)
-        left += _PUT_BACK * (g - left)
-        t = (left + l1 * system.row_penalty.astype(np.float64)).astype(dtype)
-        Z: tuple[Matrix, ...] = (U,)
-        if system.terms is not None:
-            t += system.g - g
-            weights = to_host(system.terms.multiply(system.terms).sum(axis=0)).ravel()
-            kept = np.flatnonzero(weights > float(np.median(t)))
-            kept = kept[np.argsort(-weights[kept], kind="stable")[:_MOST_TERMS]]
-            if len(kept):
-                terms = system.terms[:, np.asarray(kept, like=t)].tocsr()
-                t -= np.asarray(terms.multiply(terms).sum(axis=1)).ravel()
-                # Of items that few chose nothing is left; Woodbury's formula needs some of it.
-                t = np.maximum(t, _LEAST_LEFT * system.g)
-                Z = (U, terms)
-        whole = system.g + system.penalty(l1)
+    inside, both = (np.concatenate(part) for part in zip(*each_block(damped, DV), strict=True))
+    leverage = whole * both  # from 0 to 1
+    # The penalty outweighs what smaller values count.
+    floor = np.maximum(eta, dtype.type(1e-3 * l2) / (system.g.max() + 1))
+    rho, starts = _rounded(penalty / floor, t, _STEP if terms is None else _COARSE_STEP)
+    cores = [_core(U, terms, t + rho[first]) for first in starts[:-1]]
+    rounded = floor * rho
+    own = np.maximum(1.0 - 2.0 * leverage, 0.0) * (whole - t) - t
+    # Sherman-Morrison: own / (1 + own D_i level^-1 D_i'), the bottom positive.
+    weight = own / np.maximum(1.0 + own * inside, np.finfo(dtype).eps)
+    sink, lift = (np.maximum(part, 0.0).astype(dtype) for part in (weight, -weight))
 
-        def damped(rows: slice) -> tuple[Array, Array]:
-            """D_i (h K + l2 I)^-1 D_i' for the diagonal part and for all of G + L."""
-            square = np.square(DV[rows])
-            return tuple(
-                (square / (np.multiply.outer(h[rows], eta) + penalty)).sum(axis=1)
-                for h in (t, whole)
-            )
+    def level(rows: slice, eta: Array, l2: Array) -> Array:
+        out = np.multiply.outer(t[rows], eta)
+        out += l2
+        return np.asarray(out, like=t)
 
-        inside, both = (np.concatenate(part) for part in zip(*each_block(damped, DV), strict=True))
-        leverage = whole * both  # from 0 to 1
-        # The penalty outweighs what smaller values count.
-        floor = np.maximum(eta, dtype.type(1e-3 * l2) / (system.g.max() + 1))
-        rho, starts = _rounded(penalty / floor, t, _STEP if len(Z) == 1 else _COARSE_STEP)
-        core = [_core(Z, t + rho[first]) for first in starts[:-1]]
-        own = np.maximum(1.0 - 2.0 * leverage, 0.0) * (whole - t) - t
-        # Sherman-Morrison: own / (1 + own D_i level^-1 D_i'), the bottom positive.
-        weight = own / np.maximum(1.0 + own * inside, np.finfo(dtype).eps)
-        sink, lift = (np.maximum(part, 0.0).astype(dtype) for part in (weight, -weight))
-        return cls(Z, DV, t, eta, floor, penalty, floor * rho, sink, lift, starts, core)
+    def divided(R: Array, rows: slice) -> Array:
+        """(R - sink s DV) / level with level = t floor + rounded and s = R / level . DV."""
+        own, below = DV[rows], level(rows, floor, rounded)
+        out = R / below
+        np.divide(own, below, out=below)
+        below *= (sink[rows] * np.einsum("ij,ij->i", out, own))[:, None]
+        out -= below
+        return np.asarray(out, like=R)
 
-    def apply(self, R: Array) -> Array:
+    def lifting(rows: slice) -> Array:
+        """DV / (t eta + l2)."""
+        below = level(rows, eta, penalty)
+        return np.asarray(np.divide(DV[rows], below, out=below), like=below)
+
+    def apply(R: Array) -> Array:
         """Return the preconditioned residual."""
-        out, lifted = np.empty_like(R), np.empty_like(self.t)
+        out, lifted = np.empty_like(R), np.empty_like(t)
 
         def divide(rows: slice) -> None:
-            out[rows] = self._divided(R[rows], rows)
-            lifting = np.einsum("ij,ij->i", R[rows], self._lifting(rows))
-            lifted[rows] = self.lift[rows] * lifting
+            out[rows] = divided(R[rows], rows)
+            lifted[rows] = lift[rows] * np.einsum("ij,ij->i", R[rows], lifting(rows))
 
         each_block(divide, R)
-        spread = np.concatenate([part.T @ out for part in self.Z])
-        for core, first, last in zip(self.core, self.starts, self.starts[1:], strict=False):
+        spread = U.T @ out
+        if terms is not None:
+            spread = np.concatenate([spread, terms.T @ out])
+        for core, first, last in zip(cores, starts, starts[1:], strict=False):
             spread[:, first:last] = core @ spread[:, first:last]
-        spread *= self.floor
-        U, *terms = self.Z
+        spread *= floor
         for chunk in blocks(R, _CHUNK_BYTES):
             X = U[chunk] @ spread[: U.shape[1]]
-            for part in terms:
-                X += part[chunk] @ spread[U.shape[1] :]
+            if terms is not None:
+                X += terms[chunk] @ spread[U.shape[1] :]
 
             def correct(within: slice, X: Array = X, first: int = chunk.start) -> None:
                 rows = slice(first + within.start, first + within.stop)
-                own = self._lifting(rows)
+                own = lifting(rows)
                 own *= lifted[rows, None]
-                own -= self._divided(X[within], rows)
+                own -= divided(X[within], rows)
                 out[rows] += own
 
             each_block(correct, X)
         return out
 
-    def _divided(self, R: Array, rows: slice) -> Array:
-        """Return (R - sink s DV) / level with level = t floor + level_l2 and s = R / level . DV."""
-        DV, level = self.DV[rows], self._level(rows, self.floor, self.rounded)
-        out = R / level
-        np.divide(DV, level, out=level)
-        level *= (self.sink[rows] * np.einsum("ij,ij->i", out, DV))[:, None]
-        out -= level
-        return np.asarray(out, like=R)
-
-    def _lifting(self, rows: slice) -> Array:
-        """Return DV / (t eta + l2)."""
-        level = self._level(rows, self.eta, self.l2)
-        return np.asarray(np.divide(self.DV[rows], level, out=level), like=level)
-
-    def _level(self, rows: slice, eta: Array, l2: Array) -> Array:
-        level = np.multiply.outer(self.t[rows], eta)
-        level += l2
-        return np.asarray(level, like=self.t)
+    return apply
 
 
-def _core(Z: tuple[Matrix, ...], level: Array) -> Array:
+def _low_rank(system: System, l1: float) -> tuple[Array, Array, Matrix | None]:
+    """Return t, the leading eigenvectors and the terms of content: G + L is near t + Z Z'."""
+    dtype, terms = system.gram.dtype, system.terms
+    U = system.U * np.sqrt(system.mu).astype(dtype)
+    taken = np.square(U.astype(np.float64)).sum(axis=1)
+    # What the pairs leave of the diagonal; they are approximate, so it may be below zero.
+    g = system.g if terms is None else own_diagonal(system.gram)
+    left = np.maximum(g - taken, 0.0)
+    left += _PUT_BACK * (g - left)
+    t = (left + l1 * system.row_penalty.astype(np.float64)).astype(dtype)
+    if terms is None:
+        return t, U, None
+    t += system.g - g
+    weights = to_host(terms.multiply(terms).sum(axis=0)).ravel()
+    kept = np.flatnonzero(weights > float(np.median(t)))
+    kept = kept[np.argsort(-weights[kept], kind="stable")[:_MOST_TERMS]]
+    if not len(kept):
+        return t, U, None
+    terms = terms[:, np.asarray(kept, like=t)].tocsr()
+    t -= np.asarray(terms.multiply(terms).sum(axis=1)).ravel()
+    # Of items that few chose nothing is left; Woodbury's formula needs some of it.
+    return np.maximum(t, _LEAST_LEFT * system.g), U, terms
+
+
+def _core(U: Array, terms: Matrix | None, level: Array) -> Array:
     """Return (I + Z' Diag(1 / level) Z)^-1, of Woodbury's formula."""
-    U, *terms = Z
     within = U.T @ (U / level[:, None])
-    for T in terms:
-        over = (T.multiply((1 / level)[:, None])).tocsr()
+    if terms is not None:
+        over = (terms.multiply((1 / level)[:, None])).tocsr()
         across = over.T @ U
-        below = np.concatenate([across, as_dense(T.T @ over)], axis=1)
-        within = np.concatenate([np.concatenate([within, across.T], axis=1), below])
+        within = np.block([[within, across.T], [across, as_dense(terms.T @ over)]])
     identity = np.asarray(np.eye(len(within)), like=level)
     return np.asarray(np.linalg.inv(identity + within).astype(level.dtype), like=level)
 
@@ -516,10 +489,7 @@ def _rounded(values: Array, t: Array, step: float) -> tuple[Array, NDArray[np.in
 
 
 class Equation(Protocol):
-    """A linear equation A(F) = B with a symmetric positive definite operator A.
-
-    The unknowns F are an array of any shape.
-    """
+    """A linear equation A(F) = B, A symmetric positive definite, F an array of any shape."""
 
     def operator(self, F: Array, /) -> Array:
         """Return A(F)."""
@@ -533,19 +503,11 @@ class Equation(Protocol):
         """Return an approximate inverse of A, symmetric and positive definite."""
         ...
 
-    def unknowns(self, encoder: Array, /) -> Array:
-        """Return the unknowns of an encoder, an array that the caller may overwrite."""
-        ...
-
-    def encoder(self, F: Array, /) -> Any:
-        """Return the encoder of the unknowns."""
-        ...
-
 
 def conjugate_gradients(
     equation: Equation, limits: Limits, start: Array | None = None, *, is_guess: bool = True
 ) -> Solution:
-    """Solve an equation for an encoder by preconditioned conjugate gradients.
+    """Solve an equation by preconditioned conjugate gradients; its `encoder` are the unknowns F.
 
     The residual follows from a recurrence. Where rounding may have moved it, it is recomputed at
     the end; if it is above the tolerance then, the search goes on for as long as that helps.
@@ -559,187 +521,116 @@ def conjugate_gradients(
     Parameters
     ----------
     start
-        An encoder (items x tags) to begin from.
+        F to begin from, which is overwritten.
     is_guess
         Whether the start is of other penalties or other data. It is then first multiplied by the
         number that brings it nearest, and the residual has to be small in the norm of the
         preconditioner too: such a start may leave a small residual where it counts.
     """
     R = equation.right_hand_side()
-    goal, dtype = norm(R), R.dtype
+    goal, kind, eps = norm(R), R.dtype.type, float(np.finfo(R.dtype).eps)
     if not np.isfinite(goal):
-        raise SolverError(not_positive_definite(dtype))
+        raise SolverError(not_positive_definite(R.dtype))
     if goal == 0.0:
-        return Solution(equation.encoder(np.zeros_like(R)), 0, 0.0, True, 0.0)
-    search = _Search(equation, limits, R, goal)
-    del R  # the search may replace it
-    if start is not None:
-        search.begin(equation.unknowns(start), is_guess=is_guess)
-    for _ in range(limits.max_iter):
-        if search.has_ended():
-            break
-        search.step()
-        limits.report(search.iterations, search.residual)
-    else:
-        if not search.has_ended():
-            search.refresh()
-    F, residual, iterations = search.F, search.residual, search.iterations
-    converged = search.has_reached()
-    if not converged:
-        warn_not_converged(iterations, residual, limits, dtype)
-    del search  # R, P and Z are freed before the encoder is made
-    return Solution(equation.encoder(F), iterations, residual, converged, 2 * residual * goal)
-
-
-class _Search:
-    """The state of conjugate gradients: unknowns F, residual R = B - A(F), direction P."""
-
-    def __init__(self, equation: Equation, limits: Limits, R: Array, goal: float) -> None:
-        self.equation, self.limits, self.goal, self.R = equation, limits, goal, R
-        self.eps = float(np.finfo(R.dtype).eps)
-        self.precondition = equation.preconditioner()
-        self.F = np.zeros_like(R)
-        self.far: float | None = None
-        self.P: Array | None = None
-        self.Z: Array | None = None
-        self.rz, self.length, self.moved, self.iterations = 0.0, 0.0, goal, 0
-        self.took_last_step = False
-        # <F, B + R>, twice the decrease of the quadratic from F = 0: near <F, A(F)>.
-        self.gain = 0.0
-        self.residual = self.before = norm(R) / goal
-
-    def begin(self, F: Array, *, is_guess: bool) -> None:
-        """Start at F; at F = 0 the residual R equals B."""
-        tol = self.limits.tol
-        if is_guess and not isinstance(tol, str):
-            # <R, Z> has to fall to (_FAR tol)^2 of its value at F = 0, where R is B: squared norms.
-            self.far = dot(self.R, self.precondition(self.R)) * (_FAR * tol) ** 2
-        if not bool(F.any()):
-            return
-        AF = self.equation.operator(F)
-        overlap, curvature = dot(F, self.R), self._curvature(F, AF)
+        return Solution(np.zeros_like(R), 0, 0.0, True, 0.0)
+    settled = isinstance(limits.tol, str)
+    tol = 0.0 if isinstance(limits.tol, str) else limits.tol
+    precondition = equation.preconditioner()
+    # gain is <F, B + R>, twice the decrease of the quadratic from F = 0: near <F, A(F)>.
+    F, gain, far = np.zeros_like(R) if start is None else start, 0.0, math.inf
+    if start is not None and is_guess and not settled:
+        # <R, Z> has to fall to (_FAR tol)^2 of its value at F = 0, where R is B: squared norms.
+        far = dot(R, precondition(R)) * (_FAR * tol) ** 2
+    if start is not None and bool(F.any()):
+        AF = equation.operator(F)
+        overlap, curvature = dot(F, R), _curvature(F, AF)
         # <F, B> / <F, A(F)> is the multiple of F at which the quadratic is smallest.
         scale = overlap / curvature if is_guess else 1.0
-        self._move(scale, F, AF)
-        self.gain = scale * (2 * overlap - scale * curvature)
-        self._restart()
-
-    def has_ended(self) -> bool:
-        """Return whether it is near enough, or as near as rounding allows."""
-        if self._take_last_step():
-            return True
-        is_small = self.has_reached() and self._is_near()
+        F *= kind(scale)
+        _add(R, -kind(scale), AF)
+        gain = scale * (2 * overlap - scale * curvature)
+        del AF
+    residual = before = norm(R) / goal
+    # R is a sum of steps, each rounded to eps of its length; `moved` is the sum of lengths.
+    moved, iterations, is_settled = goal, 0, False
+    P, length, rz_before = None, 0.0, 0.0
+    while True:
+        Z, rz = None, math.inf
+        if settled or (residual <= tol and far < math.inf):
+            Z = precondition(R)
+            rz = dot(R, Z)
+        least = limits.change**2 * gain if settled else far
+        is_small = rz <= least and (settled or residual <= tol)
+        if settled and not is_small and P is not None and Z is not None:
+            # <R, Z> is foreseen to fall as it did in the step before, or not as much. With the
+            # length of that step a part (1 - length / best length)^2 of the best gain is lost.
+            foreseen = rz * max(rz / rz_before, _FASTEST)
+            if foreseen <= min(rz, least):
+                P *= kind(rz / rz_before)
+                P += Z
+                _add(F, kind(length), P)
+                is_settled = True
+                break
         # Below this the recurrence goes on to zero, and the true residual does not follow.
-        least = 0.1 * self.eps * self.moved / self.goal
-        if not is_small and self.residual > least:
-            return False
-        self.refresh()
-        if self.has_reached() or self.residual > 0.5 * self.before:
-            return True
-        self._restart()
-        return False
-
-    def has_reached(self) -> bool:
-        """Return whether the tolerance is reached."""
-        tol = self.limits.tol
-        if not isinstance(tol, str):
-            return bool(self.residual <= tol)
-        return self.took_last_step or self._is_settled(dot(self.R, self._preconditioned()))
-
-    def step(self) -> None:
-        """Go along the next direction to where the residual is orthogonal to it."""
-        P, rz = self._turn()
-        AP = self.equation.operator(P)
-        # <R, P> / <P, A(P)>, where <R, P> = <R, Z>: R is orthogonal to earlier directions.
-        self.length = rz / self._curvature(P, AP)
-        self.gain += self.length * rz  # the quadratic falls by half of length <R, P>
-        self.moved += self.length * norm(AP)
-        self._move(self.length, P, AP)
-        self.residual = norm(self.R) / self.goal
-        self.iterations += 1
-
-    def refresh(self) -> None:
-        """Recompute the residual where rounding may have moved it by more than a hundredth.
-
-        Of settled scores, for which it does not decide, by more than a tenth.
-        """
-        # R is a sum of steps, each rounded to eps of its length; `moved` is the sum of lengths.
-        rounding, share = 10 * self.eps * self.moved, 0.1 if self.limits.tol == SETTLED else 0.01
-        if rounding > share * self.residual * self.goal:
-            self.P = self.Z = None  # freed before another array is made
-            del self.R
-            self.R = self.equation.right_hand_side()
-            self.R -= self.equation.operator(self.F)
-            self.residual = norm(self.R) / self.goal
-
-    def _move(self, length: float, P: Array, AP: Array) -> None:
-        """Add `length` P to F, and take `length` AP from R."""
-        factor = self.R.dtype.type(length)
-
-        def work(rows: slice) -> None:
-            self.F[rows] += factor * P[rows]
-            self.R[rows] -= factor * AP[rows]
-
-        each_block(work, P)
-
-    def _take_last_step(self) -> bool:
-        """Take the last step without a product, where it settles the scores; return whether.
-
-        With the length of the step before, a part (1 - length / best length)^2 of what the best
-        step gains is lost.
-        """
-        if self.limits.tol != SETTLED or self.P is None:
-            return self.took_last_step
-        rz = dot(self.R, self._preconditioned())
-        # <R, Z> is foreseen to fall as it did in the step before, or not as much.
-        foreseen = rz * max(rz / self.rz, _FASTEST)
-        if self._is_settled(rz) or foreseen > rz or not self._is_settled(foreseen):
-            return False
-        P, _ = self._turn()
-        factor = self.R.dtype.type(self.length)
-        for rows in blocks(P):
-            self.F[rows] += factor * P[rows]
-        self.took_last_step = True
-        return True
-
-    def _turn(self) -> tuple[Array, float]:
-        """Return the next direction, and <R, Z>."""
-        Z = self._preconditioned()
-        rz = dot(self.R, Z)
-        if self.P is None:
-            self.P = Z
+        is_lost = residual <= 0.1 * eps * moved / goal
+        is_last = iterations == limits.max_iter
+        if is_small or is_lost or is_last:
+            # Where rounding may have moved R by a hundredth; by a tenth where it decides nothing.
+            if 10 * eps * moved > (0.1 if settled else 0.01) * residual * goal:
+                P = Z = None  # freed before another array is made
+                del R
+                R = equation.right_hand_side()
+                R -= equation.operator(F)
+                residual = norm(R) / goal
+                if settled:
+                    Z = precondition(R)
+                    rz = dot(R, Z)
+            is_settled = settled and rz <= least
+            if is_settled or residual <= tol or is_last or residual > 0.5 * before:
+                break
+            before, moved, P = residual, goal, None
+        if Z is None:
+            Z = precondition(R)
+            rz = dot(R, Z)
+        if P is None:
+            P = Z
         else:
             # P = Z + (<R, Z> / <R, Z> of the last step) P is conjugate to all earlier P.
-            self.P *= self.R.dtype.type(rz / self.rz)
-            self.P += Z
-        self.rz, self.Z = rz, None
-        return self.P, rz
+            P *= kind(rz / rz_before)
+            P += Z
+        Z, rz_before = None, rz
+        AP = equation.operator(P)
+        # <R, P> / <P, A(P)>, where <R, P> = <R, Z>: R is orthogonal to earlier directions.
+        length = rz / _curvature(P, AP)
+        gain += length * rz  # the quadratic falls by half of length <R, P>
+        moved += length * norm(AP)
+        _add(F, kind(length), P)
+        _add(R, -kind(length), AP)
+        del AP
+        residual = norm(R) / goal
+        iterations += 1
+        limits.report(iterations, residual)
+    converged = is_settled or bool(residual <= tol)
+    if not converged:
+        warn_not_converged(iterations, residual, limits, R.dtype)
+    return Solution(F, iterations, residual, converged, 2 * residual * goal)
 
-    def _is_settled(self, rz: float) -> bool:
-        """Return whether <R, Z> is small beside the norm of F."""
-        return self.gain > 0 and rz <= self.limits.change**2 * self.gain
 
-    def _restart(self) -> None:
-        """Restart at the current F; `moved` sums the changes of R since then."""
-        self.residual = self.before = norm(self.R) / self.goal
-        self.moved = self.goal
-        self.P = self.Z = None
+def _add(A: Array, factor: Any, B: Array) -> None:
+    """Add a multiple of B to A."""
 
-    def _is_near(self) -> bool:
-        """Return whether R is small in the norm of the preconditioner too, where that counts."""
-        return self.far is None or dot(self.R, self._preconditioned()) <= self.far
+    def work(rows: slice) -> None:
+        A[rows] += factor * B[rows]
 
-    def _preconditioned(self) -> Array:
-        if self.Z is None:
-            self.Z = self.precondition(self.R)
-        return self.Z
+    each_block(work, A)
 
-    def _curvature(self, P: Array, AP: Array) -> float:
-        """Return <P, A(P)>, which is positive."""
-        curvature = dot(P, AP)
-        if not 0 < curvature < np.inf:
-            raise SolverError(not_positive_definite(self.R.dtype))
-        return curvature
+
+def _curvature(P: Array, AP: Array) -> float:
+    """Return <P, A(P)>, which is positive."""
+    curvature = dot(P, AP)
+    if not 0 < curvature < np.inf:
+        raise SolverError(not_positive_definite(P.dtype))
+    return curvature
 
 
 def solve(
@@ -842,8 +733,10 @@ def dispatch(
         from teaser.model.admm import admm
 
         return admm(equation, limits)
-    found = conjugate_gradients(equation, limits, start)
-    return replace(found, encoder=to_host(found.encoder))
+    system = equation.system
+    F = None if start is None else system.rotate(start)
+    found = conjugate_gradients(equation, limits, F)
+    return replace(found, encoder=to_host(system.rotate_back(found.encoder)))
 
 
 def is_coarse(tol: Tolerance, solver: str) -> bool:

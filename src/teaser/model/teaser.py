@@ -1,7 +1,6 @@
 """TEASER: a linear model whose user embedding is a profile of item tags."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -15,13 +14,19 @@ from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
 from teaser.model._arrays import blocks, to_host
 from teaser.model.build import build_gram
-from teaser.model.estimate import Estimate, FitSize, estimate, explained_memory_error, pair_count
+from teaser.model.estimate import (
+    Estimate,
+    FitSize,
+    dense_rate,
+    estimate,
+    explained_memory_error,
+    pair_count,
+)
 from teaser.model.extensions.content import Content, content_rows
 from teaser.model.extensions.decoder import (
     LearnedDecoder,
     check_carriers,
     learn_decoder,
-    more_rounds,
     tag_means,
 )
 from teaser.model.extensions.discovered import (
@@ -34,26 +39,24 @@ from teaser.model.extensions.discovered import (
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import (
     NEAR_POWER,
+    Explained,
     Inverse,
-    Neighbours,
     Remainder,
     RemainderMatrix,
+    check_inverse,
     check_neighbours,
     describe_remainder,
     estimate_neighbours,
-    estimate_remainder,
     fit_remainder,
-    learn_neighbours,
+    invert_system,
+    neighbour_remainder,
     pack_remainder,
-    prepare_inverse,
-    ridge_of,
     unpack_remainder,
 )
 from teaser.model.extensions.sparse import (
     Encoder,
     SparseEncoder,
     pack_encoder,
-    refit_support,
     sparsify,
     unpack_encoder,
 )
@@ -242,8 +245,7 @@ class Teaser(TaggedModel):
         dataset: Dataset,
         *,
         start: "Teaser | None" = None,
-        system: System | None = None,
-        discovered: Discovered | None = None,
+        prepared: "Prepared | None" = None,
         previous: Groups | None = None,
         callback: Callback | None = None,
         progress: bool = False,
@@ -256,12 +258,9 @@ class Teaser(TaggedModel):
             A fitted model to begin from: of nearby penalties, or of the same items before
             today's interactions. Items and tags are matched by name. The result is the same to
             within `tol`, and takes fewer iterations. Discovered groups keep the names of its.
-        system
+        prepared
             What `prepare` returned for this data set, to share over several penalties. What
             decides in lists is then not measured.
-        discovered
-            What `discover` returned for this data set, to share over several penalties; found
-            by this fit when not given.
         previous
             Groups of an earlier model, whose names are kept; those of `start` by default.
         callback
@@ -271,55 +270,45 @@ class Teaser(TaggedModel):
         """
         with explained_memory_error("The fit"):  # it clears the frames below this one
             bar = solver_bar(self.tol, callback, progress=progress)
-            return self._learn(dataset, bar, start, system, discovered, previous)
+            return self._learn(dataset, bar, start, prepared, previous)
 
     def _learn(
-        self, dataset: Dataset, bar: Any, start: "Teaser | None", system: System | None,
-        discovered: Discovered | None, previous: Groups | None,
+        self, dataset: Dataset, bar: Any, start: "Teaser | None", prepared: "Prepared | None",
+        previous: Groups | None,
     ) -> Self:  # fmt: skip
         with bar as callback:
             self._check_with(dataset)
-            _check_near(self, dataset)
-            user_features = learned_features(self, dataset)
-            if previous is None:
-                previous = getattr(start, "groups_", None)
-            dataset, groups = find_groups(self, dataset, previous, discovered, system)
-            if self.decoder is not None:
-                check_carriers(dataset.S)
-            begin = None if start is None else _matched(start, dataset, user_features)
-            own = system is None
-            if system is None:
-                system = _prepare_system(self, dataset, user_features, keep=False)
-            n_rows = dataset.n_items + (0 if user_features is None else len(user_features.tags))
-            l1, shape = float(self.l2_weights), (n_rows, dataset.n_tags + 1)
-            _check_system(system, shape, l1, self.joint_remainder)
-            found = _fit_parts(
-                self,
-                system,
-                dataset,
-                limits=Limits(
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    callback=callback,
-                    change=self.settled_change,
-                ),
-                start=begin,
-                overwrite=own,
+            if start is not None:
+                if not isinstance(start, Teaser):
+                    raise ParameterError(
+                        f"start must be a fitted Teaser, found a {type(start).__name__}."
+                    )
+                start.check_fitted()
+                previous = start.groups_ if previous is None else previous
+            own = prepared is None
+            if prepared is None:
+                prepared = _prepare(self, dataset, previous=previous)
+            features = learned_features(self, dataset)
+            _check_prepared(self, dataset, features, prepared)
+            dataset, groups = prepared.dataset, prepared.groups
+            limits = Limits(
+                tol=self.tol, max_iter=self.max_iter, callback=callback, change=self.settled_change
             )
-            solution, aliases = found.solution, {} if groups is None else groups.aliases
+            begin = None if start is None else _matched(start, dataset, features)
+            solution, system, D, R = _fit_parts(self, prepared, limits, begin, overwrite=own)
             factors = self._weights.of_history(dataset.item_counts)
-            self.keep_items(dataset, found.decoder, aliases, factors)
+            self.keep_items(dataset, D, {} if groups is None else groups.aliases, factors)
             self.groups_ = groups
-            E, R = solution.encoder[: dataset.n_items], found.remainder
+            E = solution.encoder[: dataset.n_items]
             self.encoder_ = E if factors is None else scale_rows(E, factors)
             self._remainder = R if factors is None or R is None else scale_pairs(R, factors)
             self._user_rows = learn_user_rows(
-                user_features,
+                features,
                 dataset.X,
                 solution.encoder,
-                found.system,
-                found.decoder,
-                l1=l1,
+                system,
+                D,
+                l1=float(self.l2_weights),
                 l2=float(self.l2_encoder),
                 user_power=self._weights.user_power,
             )
@@ -334,8 +323,6 @@ class Teaser(TaggedModel):
         self.check_parameters()
         check_tagged(dataset)
         check_device(self.device, dataset.X)
-        if self.remainder is not None:
-            self.remainder.check_precision(self.l2_weights, dataset.X, self.dtype)
 
     @property
     def joint_remainder(self) -> Remainder | None:
@@ -344,16 +331,9 @@ class Teaser(TaggedModel):
         return self.remainder if is_joint else None
 
     @property
-    def ridge(self) -> tuple[float, ...] | None:
-        """What the inverse of a joint remainder depends on: l2_weights + remainder.l2.
-
-        With `weights.ridge_power` the two are not added.
-        """
-        if self.joint_remainder is None:
-            return None
-        self.check_parameters()
-        l1, kappa = float(self.l2_weights), float(self.joint_remainder.l2)
-        return (l1, kappa) if self._weights.ridge_power else (l1 + kappa,)
+    def _n_near(self) -> int:
+        """The number of neighbours that may explain an item."""
+        return 0 if self.remainder is None else self.remainder.neighbours or 0
 
     @property
     def _weights(self) -> Weights:
@@ -364,21 +344,23 @@ class Teaser(TaggedModel):
         dataset: Dataset,
         *,
         discovered: Discovered | None = None,
-        like: System | None = None,
-    ) -> System:
+        like: "Prepared | None" = None,
+    ) -> "Prepared":
         """Return the part of a fit that does not depend on the penalties.
 
-        It holds the Gram, its leading eigenpairs and the eigenvectors of D'D, for fits that differ
-        in penalties only, or in a larger `tol`. With a joint remainder it holds the inverse of X'X
-        + (l2_weights + remainder.l2) I instead of the Gram; that sum must be the same. With
-        discovered tags, give what `discover` returned to this and to every fit. What was prepared
-        for the same model with another content saves time, as `like`.
+        It is for fits that differ in penalties only, or in a larger `tol`. With a joint remainder
+        l2_weights + remainder.l2 must be the same too, or both where weights have a ridge_power.
+
+        Parameters
+        ----------
+        discovered
+            What `discover` returned for this data set; found here when not given.
+        like
+            What was prepared for the same model with another content: it saves time.
         """
         self._check_with(dataset)
-        dataset, _ = find_groups(self, dataset, None, discovered)
         with explained_memory_error("Preparing a fit"):
-            about = learned_features(self, dataset)
-            return _prepare_system(self, dataset, about, keep=True, like=like)
+            return _prepare(self, dataset, discovered=discovered, like=like, keep=True)
 
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
@@ -387,20 +369,19 @@ class Teaser(TaggedModel):
         gram = self.gram if self.joint_remainder is None else "dense"
         n_tags = dataset.n_tags + 1 + expected_groups(self.discovered, dataset)
         size = FitSize(n_tags, np.dtype(self.dtype), self.solver, _has_content(self))
-        if isinstance(dataset.X, Interactions):
-            found = estimate_partitions(X, gram, size, tol=self.tol)
-        else:
-            found = estimate(X, gram, size, tol=self.tol)
+        by_size = estimate_partitions if isinstance(dataset.X, Interactions) else estimate
+        found = by_size(X, gram, size, tol=self.tol)
         if self.discovered is not None:
             found = estimate_groups(found, dataset, size, self.discovered)
-        if self.joint_remainder is not None:
-            return estimate_remainder(found, dataset.n_items, self.dtype, self.joint_remainder)
+        if self.joint_remainder is not None:  # the inverse takes the place of the Gram
+            return found.plus(dataset.n_items**3 / dense_rate(self.dtype))
+        # To find a sparse encoder takes about as long as two more dense ones.
         rounds = 0 if self.decoder is None else self.decoder.rounds
-        found = more_rounds(found, rounds=rounds, is_sparse=self.sparse is not None)
-        if self.remainder is None:
+        found = found.repeated(1 + rounds + 2 * (self.sparse is not None))
+        if not self._n_near:
             return found
         pairs = pair_count(dataset.X)
-        return estimate_neighbours(found, dataset.n_items, self.dtype, self.remainder, pairs=pairs)
+        return estimate_neighbours(found, dataset.n_items, self._n_near, self.dtype, pairs=pairs)
 
     def encode(self, rows: sp.csr_array) -> Array:
         """Return p, the encoder rows of each history summed (users x tags), in double precision.
@@ -526,40 +507,34 @@ class Teaser(TaggedModel):
         check_settings(**settings)
         if self.joint_remainder is not None:
             others = [name for name in ("decoder", "sparse") if getattr(self, name) is not None]
-            _check_companions(solver=self.solver, gram=self.gram, others=others)
+            others += ["solver='admm'"] * (self.solver == "admm")
+            others += ["gram='sparse'"] * (isinstance(self.gram, str) and self.gram == "sparse")
+            if others:
+                raise ParameterError(
+                    f"A full remainder cannot be learned with {' and '.join(others)}: its closed "
+                    "form is that of a fixed decoder, all entries and X'X as an array. Use "
+                    "neighbours, as in Remainder(neighbours=100), or leave these out."
+                )
 
 
 @dataclass(frozen=True, eq=False)
-class SharedSystem(System):
-    """A system that is shared over penalties, with the neighbours of items once they are known.
-
-    `near` has the neighbours by their number, and `kept` what the last remainder was found with.
-    """
-
-    near: dict[int, sp.csr_array] = field(default_factory=dict)
-    kept: dict[int, Neighbours] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """What the steps of a fit found, in main memory.
+class Prepared:
+    """What fits that differ in penalties only share.
 
     Attributes
     ----------
-    solution
-        The encoder, with the rows of user features below those of the items.
+    dataset, groups
+        The data set with discovered tags, and the groups behind these, or None.
     system
-        The system of the decoder in use.
-    decoder
-        D, items x tags, in double precision.
-    remainder
-        R, items x items, or None.
+        The Gram, its eigenpairs and those of D'D; with a joint remainder the inverse.
+    near
+        The nearest neighbours of items, by their number.
     """
 
-    solution: Solution
+    dataset: Dataset
+    groups: Groups | None
     system: System
-    decoder: sp.csr_array
-    remainder: RemainderMatrix | None = None
+    near: dict[int, sp.csr_array] = field(default_factory=dict)
 
 
 def fixed_decoder(dataset: Dataset, weights: Weights | None) -> sp.csr_array:
@@ -568,53 +543,59 @@ def fixed_decoder(dataset: Dataset, weights: Weights | None) -> sp.csr_array:
     return decoder(dataset.S, scale * popularity(dataset))
 
 
-def _prepare_system(
+def _prepare(
     model: Teaser,
     dataset: Dataset,
-    user_features: UserFeatures | None,
     *,
-    keep: bool,
-    like: System | None = None,
-) -> System:
-    """Return what the steps share and no penalty changes; with a joint remainder, its inverse.
+    previous: Groups | None = None,
+    discovered: Discovered | None = None,
+    like: Prepared | None = None,
+    keep: bool = False,
+) -> Prepared:
+    """Return what the steps of a fit share and no penalty changes.
 
     Parameters
     ----------
     keep
         Whether further fits will reuse it.
-    like
-        A system of the same decoder and another Gram.
     """
-    kind, weights = np.dtype(model.dtype), PLAIN if model.weights is None else model.weights
-    D = pad_rows(fixed_decoder(dataset, model.weights).astype(kind), user_features)
-    content = content_rows(model.content, dataset)
-    how: dict[str, Any] = {
-        "content": None if content is None else pad_rows(content, user_features),
-        "device": model.device,
-    }
-    if model.joint_remainder is not None:
-        how |= {"options": model.joint_remainder, "l1": float(model.l2_weights), "keep": keep}
-        how |= {"weights": weights, "item_counts": dataset.item_counts}
-        return prepare_inverse(dataset.X, model.gram, D, **how)
-    n_near = 0 if model.remainder is None else model.remainder.neighbours or 0
+    kind, weights, joint = np.dtype(model.dtype), model._weights, model.joint_remainder
+    features = learned_features(model, dataset)
+    if model._n_near:
+        check_neighbours(model.dtype, model._n_near, n_items=dataset.n_items)
+    groups: Groups | None
+    dataset, groups = discovered or find_groups(model, dataset, previous)
+    if model.decoder is not None:
+        check_carriers(dataset.S)
+    D = pad_rows(fixed_decoder(dataset, model.weights).astype(kind), features)
+    content, given = content_rows(model.content, dataset), not isinstance(model.gram, str)
+    if joint is not None:
+        check_inverse(D.shape, kind, arrays=1 + keep + given, on_gpu=model.device == "cuda")
     # Before the Gram of the fit, so that there are never two of them.
-    near = {n_near: _find_near(model, dataset, n_near, content)} if n_near else {}
-    X, n_items = stack_interactions(dataset.X, user_features), dataset.n_items
-    how |= {"user_power": weights.user_power, "n_items": n_items}
-    size = FitSize(D.shape[1], kind, model.solver, has_content=content is not None)
-    gram = build_gram(X, model.gram, size, **how)
+    near = {m: _find_near(model, dataset, m, content) for m in [model._n_near] if m}
+    gram = build_gram(
+        stack_interactions(dataset.X, features),
+        model.gram if given or joint is None else "dense",
+        FitSize(D.shape[1], kind, model.solver, has_content=content is not None),
+        content=None if content is None else pad_rows(content, features),
+        device=model.device,
+        user_power=weights.user_power,
+        n_items=dataset.n_items,
+    )
     system = System.build(
         gram,
         D,
         solver=model.solver,
+        rank=None if joint is None else 0,
         rng=model.rng,
-        is_coarse=is_coarse(model.tol, model.solver),
-        like=like,
-        row_penalty=row_weights(gram, weights.ridge_power, n_items=n_items),
+        is_coarse=joint is None and is_coarse(model.tol, model.solver),
+        like=None if like is None else like.system,
+        row_penalty=row_weights(gram, weights.ridge_power, n_items=dataset.n_items),
         column_weight=weights.of_columns(dataset.item_counts),
     )
-    own = {part.name: getattr(system, part.name) for part in fields(system)}
-    return SharedSystem(**own, near=near)
+    if joint is not None:
+        system = invert_system(system, joint, float(model.l2_weights), overwrite=not given)
+    return Prepared(dataset, groups, system, near)
 
 
 def _has_content(model: Teaser) -> bool:
@@ -645,168 +626,73 @@ def _find_near(
 
 
 def _fit_parts(
-    model: Teaser,
-    system: System,
-    dataset: Dataset,
-    *,
-    limits: Limits,
-    start: Array | None = None,
-    overwrite: bool = False,
-) -> _Parts:
-    """Return what all steps of a fit find.
+    model: Teaser, prepared: Prepared, limits: Limits, start: Array | None, *, overwrite: bool
+) -> tuple[Solution, System, sp.csr_array, RemainderMatrix]:
+    """Return what the steps of a fit find: the encoder, its system, the decoder, the remainder.
 
     Parameters
     ----------
-    system
-        What `_prepare_system` returned for this data set.
     start
-        An encoder to begin from, with the rows of user features.
+        An encoder to begin from, with the rows of user features below those of the items.
     overwrite
         Whether the memory of an inverse may be used for the remainder.
     """
-    D = fixed_decoder(dataset, model.weights)
-    if isinstance(system, Inverse) and model.joint_remainder is not None:
-        solution, R = fit_remainder(
-            system,
-            options=model.joint_remainder,
-            l2=float(model.l2_encoder),
-            limits=limits,
-            start=start,
-            overwrite=overwrite,
-        )
-        return _Parts(solution, system, D, R)
-    found = _fit_tags(model, system, D, limits, start)
-    return found if model.remainder is None else _fit_near(model, system, dataset, found, limits)
-
-
-def _check_near(model: Teaser, dataset: Dataset) -> None:
-    """Raise `ResourceError` where the neighbours of a fit do not fit, before its work."""
-    if model.remainder is not None and model.remainder.neighbours is not None:
-        check_neighbours(model.dtype, model.remainder.neighbours, n_items=dataset.n_items)
-
-
-def _fit_tags(
-    model: Teaser, system: System, D: sp.csr_array, limits: Limits, start: Array | None
-) -> _Parts:
-    """Return encoder and decoder: all that tags explain."""
+    system, D = prepared.system, fixed_decoder(prepared.dataset, model.weights)
     l1, l2 = float(model.l2_weights), float(model.l2_encoder)
+    kappa = 0.0 if model.remainder is None else float(model.remainder.l2)
+    if isinstance(system, Inverse):
+        solution, R = fit_remainder(
+            system, kappa=kappa, l2=l2, limits=limits, start=start, overwrite=overwrite
+        )
+        return solution, system, D, R
 
     def solve(system: System, start: Array | None) -> Solution:
         return dispatch(EncoderEquation(system, l1, l2), limits, solver=model.solver, start=start)
 
-    if model.decoder is not None:
+    if model.decoder is None:
+        solution = solve(system, start)
+    else:
         solution, system, D = learn_decoder(
             system, D, l1=l1, options=model.decoder, solve=solve, start=start
         )
-    else:
-        solution = solve(system, start)
     if model.sparse is not None:
         equation = EncoderEquation(system, l1, l2)
         solution = sparsify(equation, solution, density=model.sparse.density, limits=limits)
-    return _Parts(solution, system, D)
+    if not (m := model._n_near):
+        return solution, system, D, None
+    if m not in prepared.near:
+        content = content_rows(model.content, prepared.dataset)
+        prepared.near[m] = _find_near(model, prepared.dataset, m, content)
+    L = l1 * to_host(system.row_penalty).astype(np.float64)
+    padded = sp.csr_array(D, copy=True)
+    padded.resize((len(L), D.shape[1]))  # rows of user features are empty
+    explained = Explained.build(system.gram, solution.encoder, padded, L)
+    R = neighbour_remainder(system.gram, prepared.near[m], L + kappa, explained)
+    return solution, system, D, R
 
 
-def _fit_near(
-    model: Teaser, system: System, dataset: Dataset, tags: _Parts, limits: Limits
-) -> _Parts:
-    """Return what tags explain, with the remainder of neighbours for what they do not.
-
-    Parameters
-    ----------
-    system
-        The one that was prepared; that of `tags` may have another decoder.
-    """
-    options = model.remainder
-    if options is None:
-        return tags
-
-    def solve(equation: EncoderEquation, start: Any) -> Solution:
-        if sp.issparse(start):
-            return refit_support(equation, start, limits)
-        return dispatch(equation, limits, solver=model.solver, start=start)
-
-    equation = EncoderEquation(tags.system, float(model.l2_weights), float(model.l2_encoder))
-    D = sp.csr_array(tags.decoder, copy=True)
-    D.resize((tags.system.gram.n_items, D.shape[1]))  # rows of user features are empty
-    neighbours = _neighbours(model, system, dataset, int(options.neighbours or 0))
-    solution, R = learn_neighbours(
-        equation, tags.solution, neighbours, D, options=options, solve=solve
-    )
-    return replace(tags, solution=solution, remainder=R)
-
-
-def _neighbours(model: Teaser, system: System, dataset: Dataset, m: int) -> Neighbours:
-    """Return the neighbours and G on them, from the system where it has them."""
-    near, kept = (system.near, system.kept) if isinstance(system, SharedSystem) else ({}, {})
-    penalty = float(model.l2_weights) * to_host(system.row_penalty).astype(np.float64)
-    if m not in kept:
-        if m not in near:
-            near[m] = _find_near(model, dataset, m, content_rows(model.content, dataset))
-        kept.clear()  # G on the neighbours may be large
-        kept[m] = Neighbours.build(
-            system.gram, m, penalty=penalty, n_items=dataset.n_items, near=near[m]
-        )
-    return replace(kept[m], penalty=penalty)
-
-
-def _check_companions(*, solver: str, gram: Any, others: Sequence[str]) -> None:
-    """Raise `ParameterError` for other parameters that a remainder cannot be learned with.
-
-    Parameters
-    ----------
-    others
-        The names of the other extensions in use that exclude a remainder.
-    """
-    if solver != "cg":
-        raise ParameterError(
-            f"A remainder needs solver='cg', conjugate gradients, found solver={solver!r}."
-        )
-    if isinstance(gram, str) and gram == "sparse":
-        raise ParameterError(
-            "A remainder needs X'X as an array, found gram='sparse'. Use gram='auto'."
-        )
-    if others:
-        raise ParameterError(
-            f"A full remainder cannot be learned together with {' or '.join(others)}: its closed "
-            "form is that of a fixed decoder and all entries. Use neighbours, as in "
-            "Remainder(neighbours=100), or one of them."
-        )
-
-
-def _check_system(
-    system: System, shape: tuple[int, int], l1: float, options: Remainder | None
+def _check_prepared(
+    model: Teaser, dataset: Dataset, features: UserFeatures | None, prepared: Prepared
 ) -> None:
-    """Raise `ParameterError` unless a prepared system has this shape and ridge.
-
-    Parameters
-    ----------
-    options
-        Of a remainder that needs the inverse; None for a system without one.
-    """
-    if system.D.shape != shape:
-        raise ParameterError(
-            f"The system was prepared for {system.D.shape[0]:,} items and "
-            f"{system.D.shape[1] - 1:,} tags, and the data set has {shape[0]:,} and "
-            f"{shape[1] - 1:,}. Prepare it from this data set."
-        )
-    found = system.ridge if isinstance(system, Inverse) else None
-    wanted = None if options is None else ridge_of(l1, system.row_penalty, options)
-    is_same = found is wanted if found is None or wanted is None else np.allclose(found, wanted)
+    """Raise `ParameterError` unless this was prepared for this data set and these penalties."""
+    system, joint = prepared.system, model.joint_remainder
+    n_rows = dataset.n_items + (0 if features is None else len(features.tags))
+    is_same = prepared.dataset.items == dataset.items and system.D.shape[0] == n_rows
+    is_same = is_same and isinstance(system, Inverse) == (joint is not None)
+    if isinstance(system, Inverse) and joint is not None:
+        wanted = joint.ridge(float(model.l2_weights), system.row_penalty)
+        is_same = is_same and np.allclose(system.ridge, wanted)
     if not is_same:
-        said = ("no inverse" if r is None else f"a ridge of {r.mean():g}" for r in (found, wanted))
         raise ParameterError(
-            "The system was prepared for {} and the model has {}. With a full remainder it can be "
-            "shared where l2_weights + remainder.l2 is the same, with ridge_power both.".format(
-                *said
-            )
+            "What was prepared is of another data set, or of a model with another remainder or "
+            "user features. "
+            "Prepare it from this data set and this model. A joint remainder can share it where "
+            "l2_weights + remainder.l2 is the same, with ridge_power both."
         )
 
 
 def _matched(start: Teaser, dataset: Dataset, user_features: UserFeatures | None) -> Array:
     """Return the encoder of a fitted model in the order of a data set, zero for what is new."""
-    if not isinstance(start, Teaser):
-        raise ParameterError(f"start must be a fitted Teaser, found a {type(start).__name__}.")
-    start.check_fitted()
     E, scale = start.encoder_, start.tag_table_.item_scale
     if scale is not None:
         E = scale_rows(E, scale[: E.shape[0]])

@@ -117,9 +117,6 @@ def expected(data: Dataset, model: Teaser) -> tuple[WeightedProblem, Array, Arra
     if model.remainder is not None:
         support = near(problem.X, int(model.remainder.neighbours or 0), content)
         R = best_remainder(problem, E, support)
-        for _ in range(model.remainder.rounds - 1):
-            E = problem.encoder(kept, R)
-            R = best_remainder(problem, E, support)
     return problem, E, R
 
 
@@ -153,24 +150,6 @@ def test_each_step_is_exact_beside_all_others(
     assert sp.issparse(model.encoder_) == ("sparse" in how)
 
 
-@pytest.mark.parametrize(
-    "how", [{}, {"sparse": SPARSE}, {"decoder": DECODER}, {"solver": "admm", "max_iter": 50_000}],
-    ids=str,
-)  # fmt: skip
-def test_further_rounds_find_each_beside_the_other(strong: Dataset, how: dict[str, Any]) -> None:
-    options = replace(NEAR, rounds=3)
-    exact = EXACT | ({"tol": 1e-11} if "solver" in how else {})
-    exact |= {"weights": WEIGHTS, "content": CONTENT}
-    model = Teaser(remainder=options, **exact, **how).fit(strong)
-    _, E, R = expected(strong, model)
-    assert_allclose(both_rows(model), E, atol=1e-8)
-    assert R is not None
-    assert_allclose(model.remainder_.toarray(), R, atol=1e-8)
-    once = Teaser(remainder=NEAR, **exact, **how).fit(strong)
-    assert model.iterations_ > once.iterations_
-    assert np.abs(both_rows(once) - E).max() > 1e-3
-
-
 class TestFullRemainder:
     FULL = Remainder(l2=5.0, neighbours=None)
 
@@ -198,12 +177,12 @@ class TestSharedSystem:
     def test_one_system_serves_all_penalties_and_numbers_of_neighbours(
         self, strong: Dataset
     ) -> None:
-        system = Teaser(remainder=NEAR, **EXACT).prepare(strong)
+        prepared = Teaser(remainder=NEAR, **EXACT).prepare(strong)
         for l1, kappa, m in ((3.0, 5.0, 4), (9.0, 50.0, 4), (3.0, 5.0, 2), (4.0, 5.0, 4)):
             how = {**EXACT, "l2_weights": l1, "remainder": Remainder(l2=kappa, neighbours=m)}
-            shared = Teaser(**how).fit(strong, system=system)
+            shared = Teaser(**how).fit(strong, prepared=prepared)
             alone = Teaser(**how).fit(strong)
             assert_allclose(shared.encoder_, alone.encoder_, atol=1e-9)
             assert_allclose(shared.remainder_.toarray(), alone.remainder_.toarray(), atol=1e-9)
-        plain = Teaser(**EXACT).fit(strong, system=system)
+        plain = Teaser(**EXACT).fit(strong, prepared=prepared)
         assert plain.remainder_ is None

@@ -20,7 +20,7 @@ from teaser.extensions import LearnedDecoder, Remainder
 from teaser.model.extensions import decoder as decoder
 from teaser.model.extensions.decoder import learn_decoder
 from teaser.model.gram import DenseGram
-from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
+from teaser.model.solve import EncoderEquation, Limits, Solution, System, dispatch
 from teaser.profile import POPULARITY
 
 Array = Any
@@ -46,7 +46,7 @@ def whole_objective(X: Array, S: Array, E: Array, D: Array) -> float:
 
 def solve_exactly(system: System, start: Array | None) -> Solution:
     equation = EncoderEquation(system, L1, L2)
-    return conjugate_gradients(equation, Limits(tol=1e-13, max_iter=500), start)
+    return dispatch(equation, Limits(tol=1e-13, max_iter=500), solver="cg", start=start)
 
 
 SEED: Any = {"rank": 5, "rng": np.random.default_rng(0)}
@@ -141,7 +141,7 @@ def test_settings_that_make_no_sense_are_refused_before_any_work(dataset: Datase
             with pytest.raises(ParameterError, match=said):
                 work(dataset)
     both = Teaser(decoder=LearnedDecoder(), remainder=Remainder(neighbours=None))
-    with pytest.raises(ParameterError, match="together with decoder"):
+    with pytest.raises(ParameterError, match="learned with decoder"):
         both.fit(dataset)
 
 

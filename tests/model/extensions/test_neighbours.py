@@ -11,8 +11,8 @@ from oracles import Array, random_problem, slow_nearest, without_diagonal
 from teaser.errors import ResourceError
 from teaser.extensions import Remainder
 from teaser.model.extensions import remainder as module
-from teaser.model.extensions.remainder import Neighbours, check_neighbours
-from teaser.model.gram import DenseGram, Gram, SparseGram
+from teaser.model.extensions.remainder import Explained, check_neighbours, neighbour_remainder
+from teaser.model.gram import DenseGram, Gram, SparseGram, nearest
 
 F64 = np.dtype("float64")
 
@@ -22,9 +22,9 @@ def fit_neighbours(
     n_items: int | None = None,
 ) -> sp.csr_array:  # fmt: skip
     """Return the remainder of nearest neighbours for an encoder and a decoder."""
-    m = int(options.neighbours or 0)
-    near = Neighbours.build(gram, m, penalty=l1 * row_penalty, n_items=n_items)
-    return near.remainder(E, D, float(options.l2)).R
+    near = nearest(gram, int(options.neighbours or 0), n_items=n_items)
+    L = l1 * row_penalty
+    return neighbour_remainder(gram, near, L + options.l2, Explained.build(gram, E, D, L))
 
 
 class Applied:
@@ -112,16 +112,12 @@ def test_it_is_the_minimum_on_the_support(seed: int, kind: str) -> None:
 
 
 def test_what_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, _, _, _ = problem(0)
-    gram = held(X, "sparse")
-    check_neighbours("float64", 4, n_items=gram.n_items)
-    monkeypatch.setattr(module, "memory_of_machine", lambda: 5_500)
-    said = r"4 neighbours for 14 items needs .*pairs of neighbours .* has 6 kB"
-    with pytest.raises(ResourceError, match=said):
-        Neighbours.build(gram, 4, penalty=np.ones(14))
-    monkeypatch.setattr(module, "memory_of_machine", lambda: 9_000)
     check_neighbours("float64", 4, n_items=14)
+    monkeypatch.setattr(module, "memory_of_machine", lambda: 5_500)
+    with pytest.raises(ResourceError, match=r"4 neighbours for 14 items needs .* has 6 kB"):
+        check_neighbours("float64", 4, n_items=14)
     # An item has no more neighbours than there are items.
     monkeypatch.setattr(module, "memory_of_machine", lambda: 100_000)
-    many = Neighbours.build(gram, 10**9, penalty=np.ones(14))
-    assert (many.near != Neighbours.build(gram, 13, penalty=np.ones(14)).near).nnz == 0
+    check_neighbours("float64", 10**9, n_items=14)
+    gram = held(problem(0)[0], "sparse")
+    assert (nearest(gram, 10**9) != nearest(gram, 13)).nnz == 0

@@ -20,14 +20,16 @@ from teaser import Dataset, Steering, Teaser
 from teaser.errors import ParameterError, ResourceError
 from teaser.extensions import Content, Remainder, Weights
 from teaser.model import estimate as cost
-from teaser.model._inverse import invert_gram
-from teaser.model.extensions import remainder as module
-from teaser.model.extensions.remainder import fit_remainder, keep_largest, prepare_remainder
-from teaser.model.gram import DenseGram
-from teaser.model.solve import Limits
+from teaser.model import teaser as module
+from teaser.model.build import build_gram
+from teaser.model.estimate import FitSize
+from teaser.model.extensions.remainder import fit_remainder, invert_system
+from teaser.model.gram import DenseGram, row_weights
+from teaser.model.solve import Limits, System
 from teaser.testing import TaggedModelContract
 
 JOINT = Remainder(neighbours=None)
+F64 = np.dtype("float64")
 
 
 def half_gradients(
@@ -62,16 +64,11 @@ def brute_force(X: Array, D: Array, l1: float, l2: float, k: float) -> tuple[Arr
 def solved(
     X: Array, D: Array, l1: float, l2: float, k: float, *, tol: float = 1e-12
 ) -> tuple[Array, Array]:
-    gram = DenseGram(X.T @ X)
-    system = prepare_remainder(invert_gram(gram, l1 + k), sp.csr_array(D), l1 + k)
-    found, R = fit_remainder(
-        system,
-        options=Remainder(neighbours=None, l2=k),
-        l2=l2,
-        limits=Limits(tol=tol, max_iter=500),
-    )
+    system = System.build(DenseGram(X.T @ X), sp.csr_array(D), rank=0, rng=0)
+    inverse = invert_system(system, replace(JOINT, l2=k), l1)
+    limits = Limits(tol=tol, max_iter=500)
+    found, R = fit_remainder(inverse, kappa=k, l2=l2, limits=limits)
     assert found.converged
-    assert not sp.issparse(R)
     return found.encoder, R
 
 
@@ -99,13 +96,15 @@ def test_weights_give_the_minimum_of_their_objective(
     names = ("user_power", "ridge_power", "item_power")
     named: dict[str, Any] = dict(zip(names, powers, strict=True))
     weights, problem = Weights(**named), WeightedProblem(X, D, 2.0, 3.0, 5.0, **named)
-    options = replace(JOINT, l2=5.0)
-    system = module.prepare_inverse(
-        sp.csr_array(X), "auto", sp.csr_array(D), options=options, l1=2.0, weights=weights,
-        item_counts=(X != 0).sum(axis=0),
+    gram = build_gram(sp.csr_array(X), "dense", FitSize(1, F64), user_power=weights.user_power)
+    system = System.build(
+        gram, sp.csr_array(D), rank=0, rng=0,
+        row_penalty=row_weights(gram, weights.ridge_power),
+        column_weight=weights.of_columns((X != 0).sum(axis=0)),
     )  # fmt: skip
+    inverse = invert_system(system, replace(JOINT, l2=5.0), 2.0)
     limits = Limits(tol=1e-12, max_iter=500)
-    found, R = fit_remainder(system, options=options, l2=3.0, limits=limits)
+    found, R = fit_remainder(inverse, kappa=5.0, l2=3.0, limits=limits)
     wanted_e, wanted_r = problem.both()
     assert_allclose(found.encoder, wanted_e, atol=1e-8)
     assert_allclose(R, wanted_r, atol=1e-8)
@@ -138,49 +137,12 @@ def test_the_fitted_model_is_the_minimum(dataset: Dataset) -> None:
     assert np.abs(without_diagonal(in_r)).max() < 1e-7
 
 
-@pytest.fixture(name="R")
-def a_remainder() -> Any:
-    rng = np.random.default_rng(0)
-    R = rng.standard_normal((600, 600)).astype(np.float32) ** 3
-    np.fill_diagonal(R, 0)
-    return R
-
-
-@pytest.mark.parametrize("share", [0.5, 0.9, 0.999])
-def test_a_share_keeps_the_fewest_largest_entries_that_carry_it(R: Any, share: float) -> None:
-    few = keep_largest(R, share)
-    few.check_format(full_check=True)
-    assert few.has_sorted_indices
-    assert few.dtype == np.float32
-    kept = few.toarray()
-    for row in (0, 255, 256, 599):
-        square = np.square(R[row].astype(np.float64))
-        carried = np.square(kept[row].astype(np.float64)).sum()
-        least = np.square(kept[row][kept[row] != 0]).min()
-        assert carried >= share * square.sum() * (1 - 1e-12)
-        assert carried - least < share * square.sum()
-        assert square[kept[row] == 0].max() <= least
-        assert_array_equal(kept[row][kept[row] != 0], R[row][kept[row] != 0])
-
-
 class TestTeaserWithRemainder(TaggedModelContract):
     """All that an aspect model must do."""
 
     def make(self) -> Teaser:
         return Teaser(
             l2_weights=5.0, l2_encoder=5.0, remainder=Remainder(neighbours=None, l2=20.0), tol=1e-5
-        )
-
-
-class TestTeaserWithSparseRemainder(TestTeaserWithRemainder):
-    """The same where the remainder is kept sparse."""
-
-    def make(self) -> Teaser:
-        return Teaser(
-            l2_weights=5.0,
-            l2_encoder=5.0,
-            remainder=Remainder(neighbours=None, l2=20.0, share=0.9),
-            tol=1e-5,
         )
 
 
@@ -275,33 +237,22 @@ def test_it_recommends_better_than_tags_alone_where_tags_say_little() -> None:
 
 
 def test_what_was_prepared_for_another_ridge_is_refused(dataset: Dataset) -> None:
-    system = Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0)).prepare(dataset)
-    with pytest.raises(ParameterError, match="ridge of 25 and the model has a ridge of 30"):
-        Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=25.0)).fit(
-            dataset, system=system
-        )
-    with pytest.raises(ParameterError, match="ridge of 25 and the model has no inverse"):
-        Teaser(l2_weights=5.0).fit(dataset, system=system)
-    plain = Teaser(l2_weights=5.0).prepare(dataset)
-    with pytest.raises(ParameterError, match="no inverse and the model has a ridge of 25"):
-        Teaser(l2_weights=5.0, remainder=Remainder(neighbours=None, l2=20.0)).fit(
-            dataset, system=plain
-        )
+    joint, other, plain = (
+        Teaser(l2_weights=5.0, remainder=remainder)
+        for remainder in (replace(JOINT, l2=20.0), replace(JOINT, l2=25.0), None)
+    )
+    for one, two in ((joint, other), (joint, plain), (plain, joint)):
+        with pytest.raises(ParameterError, match="of a model with another remainder"):
+            two.fit(dataset, prepared=one.prepare(dataset))
 
 
 def test_options_that_exclude_each_other_are_refused_with_the_reason() -> None:
     for options, said in (
         (Remainder(neighbours=0), r"remainder\.neighbours must be a whole number of at least 1"),
         (Remainder(neighbours=2.5), r"remainder\.neighbours"),  # type: ignore[arg-type]
-        (Remainder(rounds=0), r"remainder\.rounds"),
-        (Remainder(neighbours=None, rounds=2), "rounds=2 needs neighbours.*jointly"),
-        (Remainder(share=0.5), "share=0.5 is for neighbours=None.*100 neighbours is sparse"),
     ):
         with pytest.raises(ParameterError, match=said):
             options.check()
-    for fine in (Remainder(), Remainder(neighbours=None, share=0.5), Remainder(rounds=3)):
-        fine.check()
-    assert Remainder() == Remainder(l2=50.0, neighbours=100, rounds=1, share=1.0)
 
 
 def test_a_senseless_penalty_is_refused(dataset: Dataset) -> None:
@@ -329,9 +280,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers(
         model.fit(dataset)
 
 
-def test_a_k_that_single_precision_cannot_hold_is_refused_before_any_work(dataset: Dataset) -> None:
-    with pytest.raises(ParameterError, match=r"remainder\.l2=1e\+08 is more than 1,000 times"):
-        Teaser(remainder=Remainder(neighbours=None, l2=1e8)).fit(dataset)
+def test_with_a_large_penalty_it_is_the_model_without_a_remainder(dataset: Dataset) -> None:
     plain = Teaser(dtype="float64", tol=1e-9).fit(dataset)
     large = Teaser(remainder=Remainder(neighbours=None, l2=1e8), dtype="float64", tol=1e-9).fit(
         dataset

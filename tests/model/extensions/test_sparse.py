@@ -108,7 +108,7 @@ def test_a_twentieth_of_the_entries_says_nearly_all(few_films: Split) -> None:
     dense = Teaser().fit(few_films.training)
     thin = Teaser(sparse=SparseEncoder(density=0.05)).fit(few_films.training)
     cut = copy.copy(dense)
-    equation = EncoderEquation(dense.prepare(few_films.training), 200.0, 500.0)
+    equation = EncoderEquation(dense.prepare(few_films.training).system, 200.0, 500.0)
     kept = support(saliency(equation, dense.encoder_), 0.05)
     cut.encoder_ = dense.encoder_ * kept.toarray()
     whole, again, once = (

@@ -153,11 +153,11 @@ class TestFit:
         assert model.user_tags_ == ()
 
     def test_a_prepared_system_must_have_their_rows(self, known: Dataset) -> None:
-        system = Teaser(user_features=False).prepare(known)
-        with pytest.raises(ParameterError, match="prepared for"):
-            Teaser().fit(known, system=system)
+        prepared = Teaser(user_features=False).prepare(known)
+        with pytest.raises(ParameterError, match="or user features"):
+            Teaser().fit(known, prepared=prepared)
         shared = Teaser(tol=1e-5)
-        found = shared.fit(known, system=shared.prepare(known))
+        found = shared.fit(known, prepared=shared.prepare(known))
         assert_array_equal(found.user_encoder_, Teaser(tol=1e-5).fit(known).user_encoder_)
 
 

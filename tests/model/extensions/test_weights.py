@@ -102,7 +102,7 @@ class TestHistoryPower(TaggedModelContract):
         "how",
         [
             {},
-            {"remainder": Remainder(l2=5.0, neighbours=4, rounds=2)},
+            {"remainder": Remainder(l2=5.0, neighbours=4)},
             {"remainder": Remainder(l2=5.0, neighbours=None)},
             {"decoder": LearnedDecoder(), "sparse": SparseEncoder(density=0.4)},
             {"discovered": DiscoveredTags(grains=(5,), factors=4), "content": Content()},

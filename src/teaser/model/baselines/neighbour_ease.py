@@ -10,11 +10,12 @@ from teaser import artifact
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import pack, unpack
 from teaser.errors import ParameterError
+from teaser.model._arrays import to_host
 from teaser.model.base import Model
 from teaser.model.build import DTYPES, GRAMS, build_gram
 from teaser.model.estimate import FitSize, explained_memory_error
 from teaser.model.extensions.content import Content, content_rows
-from teaser.model.extensions.remainder import NEAR_POWER, Neighbours, check_neighbours
+from teaser.model.extensions.remainder import NEAR_POWER, check_neighbours, neighbour_remainder
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import Gram, item_ridge, nearest, own_diagonal
 from teaser.model.tables import Packed, check_dataset
@@ -87,8 +88,7 @@ class NeighbourEASE(Model):
             near = nearest(near_gram, int(self.neighbours))
             gram = self._build_gram(dataset, self.gram, how.user_power, content)
             ridge = item_ridge(own_diagonal(gram), float(self.l2), how.ridge_power)
-            found = Neighbours.build(gram, int(self.neighbours), penalty=ridge, near=near)
-            weights = found.weights()
+            weights = neighbour_remainder(gram, near, to_host(ridge).astype(np.float64))
         factors = how.of_history(dataset.item_counts)
         self.keep_items(dataset)
         self.weights_ = weights if factors is None else scale_pairs(weights, factors)

@@ -20,19 +20,12 @@ from numpy.typing import NDArray
 
 from teaser.errors import ParameterError
 from teaser.model._arrays import blocks, to_host
-from teaser.model.estimate import Estimate
 from teaser.model.solve import Solution, System
 from teaser.parameters import Options, check_count, check_number
 
 log = logging.getLogger("teaser")
-
-
 Array = NDArray[Any]
-
-
 Solve = Callable[[System, Array | None], Solution]
-
-
 _CHUNK_BYTES = 2**26
 
 
@@ -180,17 +173,6 @@ def check_carriers(S: sp.csr_array) -> None:
             "%d of %d items carry no tag: for them only popularity has a weight to learn",
             *(blank, S.shape[0]),
         )
-
-
-def more_rounds(expected: Estimate, *, rounds: int, is_sparse: bool) -> Estimate:
-    """Return the estimate of a fit that is repeated so many more times; memory does not change.
-
-    To find a sparse encoder takes about as long as two more dense ones.
-    """
-    times = rounds + 1 + 2 * is_sparse
-    return replace(
-        expected, seconds=times * expected.seconds, iterations=times * expected.iterations
-    )
 
 
 def _batches(indptr: Array) -> Iterator[tuple[Array, Array]]:

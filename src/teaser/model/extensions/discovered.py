@@ -444,11 +444,7 @@ def discover(
 
 
 def find_groups(
-    model: Any,
-    dataset: Dataset,
-    previous: Groups | None,
-    given: Discovered | None,
-    system: object = None,
+    model: Any, dataset: Dataset, previous: Groups | None
 ) -> tuple[Dataset, Groups | None]:
     """Return the data set that a Teaser learns from, with its groups where it has such.
 
@@ -458,29 +454,9 @@ def find_groups(
         The Teaser, for its options.
     previous
         Groups of an earlier model, whose names are kept; or None.
-    given
-        What `discover` returned for this data set. A prepared `system` needs it, so that both
-        are of the same groups.
     """
     if model.discovered is None:
-        if given is not None:
-            raise ParameterError(
-                "Discovered tags were given to a model that has none. "
-                "Use Teaser(discovered=DiscoveredTags())."
-            )
         return dataset, None
-    if given is not None:
-        if given[0].items != dataset.items or given[0].n_users != dataset.n_users:
-            raise ParameterError(
-                "The discovered tags are of another data set. Give what discover(dataset, ...) "
-                "returned for this one."
-            )
-        return given
-    if system is not None:
-        raise ParameterError(
-            "A system is shared, and the discovered tags that it was prepared with are not. Give "
-            "both prepare and fit the same discovered=discover(dataset, options)."
-        )
     # A Gram of partitions may be on a cluster, or keep to a memory limit.
     gram = None
     if isinstance(dataset.X, Interactions) and not isinstance(model.gram, str):
@@ -533,8 +509,8 @@ def estimate_groups(
     # Cosines with k groups, and products with the basis of a Krylov space, twice for each block.
     operations = 2 * _WHOLE_ROUNDS * k * width + 36 * width**2
     seconds += n_items * operations / dense_rate(size.dtype.name)
-    held = {"discovered tags": _ARRAYS * n_items * width * size.dtype.itemsize}
-    return replace(found, memory={**found.memory, **held}, seconds=found.seconds + seconds)
+    held = _ARRAYS * n_items * width * size.dtype.itemsize
+    return found.plus(seconds, {"discovered tags": held})
 
 
 def _find(

@@ -23,7 +23,7 @@ See docs/users/model.md.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,7 +31,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.matrix import pack
-from teaser.errors import ParameterError, ResourceError, SolverError
+from teaser.errors import ResourceError, SolverError
 from teaser.files import memory_of_machine, say_bytes
 from teaser.model._arrays import (
     Matrix,
@@ -44,30 +44,25 @@ from teaser.model._arrays import (
     to_host,
 )
 from teaser.model._inverse import invert_gram
-from teaser.model.build import build_gram
-from teaser.model.estimate import Estimate, FitSize, check_room, dense_rate
+from teaser.model.estimate import Estimate, check_room, dense_rate
 from teaser.model.extensions.sparse import unpack_mapped
-from teaser.model.extensions.weights import PLAIN, Weights
 from teaser.model.gpu import free_memory
 from teaser.model.gram import (
     RANK,
     DenseGram,
     Gram,
     leading_eigenpairs,
-    nearest,
-    row_weights,
     squares,
 )
 from teaser.model.solve import (
-    EncoderEquation,
     Limits,
-    Preconditioner,
     Solution,
     System,
     conjugate_gradients,
     not_positive_definite,
+    preconditioner,
 )
-from teaser.parameters import Options, check_count, check_number, check_share
+from teaser.parameters import Options, check_count, check_number
 
 Array = NDArray[Any]
 RemainderMatrix: TypeAlias = Any  # items x items, a dense array or a csr one
@@ -100,51 +95,20 @@ class Remainder(Options):
         How many nearest neighbours of an item may explain it; R is found after the encoder. None
         learns R for all pairs of items, jointly with the encoder, in an items x items array; 0
         stands for None where it cannot be written.
-    rounds
-        How often R is found with neighbours: beyond 1, the encoder is found again for each R.
-    share
-        Below 1, a joint R is kept sparse: of each row the largest entries that carry this share
-        of its sum of squares.
     """
 
     l2: float = 50.0
     neighbours: int | None = 100
-    rounds: int = 1
-    share: float = 1.0
 
     def check(self) -> None:
         """Raise `ParameterError` for options that make no sense."""
         check_number("remainder.l2", self.l2)
-        check_share("remainder.share", self.share)
-        check_count("remainder.rounds", self.rounds)
-        if self.neighbours is None:
-            if self.rounds > 1:
-                raise ParameterError(
-                    f"remainder.rounds={self.rounds} needs neighbours: without them encoder and "
-                    "remainder are found jointly, in one round. Leave rounds out."
-                )
-            return
-        check_count("remainder.neighbours", self.neighbours)
-        if self.share < 1:
-            raise ParameterError(
-                f"remainder.share={self.share:g} is for neighbours=None: a remainder of "
-                f"{self.neighbours:,} neighbours is sparse already. Leave share out, or use fewer "
-                "neighbours."
-            )
+        if self.neighbours is not None:
+            check_count("remainder.neighbours", self.neighbours)
 
-    def check_precision(self, l1: float, X: Any, dtype: str) -> None:
-        """Raise `ParameterError` where kappa is so large that rounding decides a joint R."""
-        count = X.nnz / X.shape[1]
-        if self.neighbours is None and dtype == "float32" and self.l2 > _LARGEST_K * (l1 + count):
-            raise ParameterError(
-                f"remainder.l2={self.l2:g} is more than {_LARGEST_K:,} times l2_weights={l1:g} and "
-                f"the mean count of an item ({count:.3g}): in float32 rounding would decide. Use a "
-                "smaller one, dtype='float64', or no remainder, which is nearly the same."
-            )
-
-    def kept_bytes(self, n_items: int, dtype: str) -> int:
-        """Return an upper bound on the bytes of a sparse R, besides the dense array."""
-        return int(self.share * n_items**2 * (np.dtype(dtype).itemsize + 4)) * (self.share < 1)
+    def ridge(self, l1: float, row_penalty: Array) -> Array:
+        """Return the diagonal of L + kappa I in main memory, in double precision."""
+        return np.asarray(l1 * to_host(row_penalty).astype(np.float64) + float(self.l2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +119,7 @@ class Inverse(System):
     """
 
     gram: DenseGram
-    ridge: Array = field(default_factory=lambda: np.zeros(1))
-
-    @property
-    def inverse(self) -> Array:
-        """The inverse as an array, items x items."""
-        return np.asarray(self.gram.G, like=self.g)
+    ridge: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,14 +162,6 @@ class RemainderEquation:
         own = c[:, None] * system.DV
         return np.asarray(self.kappa * (own - spread @ system.V), like=system.g)
 
-    def unknowns(self, encoder: Array) -> Array:
-        """Return F = E V."""
-        return self.system.rotate(encoder)
-
-    def encoder(self, F: Array) -> Array:
-        """Return E = F V'."""
-        return self.system.rotate_back(F)
-
     def preconditioner(self) -> Callable[[Array], Array]:
         """Return that of TEASER for kappa (I - kappa C) in the place of the Gram.
 
@@ -225,118 +176,71 @@ class RemainderEquation:
         ridge = least + (np.square(system.U.astype(np.float64)) * extra[:, None]).sum(axis=0)
         leading = kappa * (1 - kappa / (system.mu + ridge)) - np.median(diagonal)
         alike = replace(system, g=diagonal, mu=np.maximum(leading, 0.0))
-        return Preconditioner.build(alike, l1=0.0, l2=self.l2).apply
+        return preconditioner(alike, l1=0.0, l2=self.l2)
 
 
-def prepare_inverse(
-    X: Any,
-    gram: Any,
-    D: sp.csr_array,
-    *,
-    options: Remainder,
-    l1: float,
-    weights: Weights = PLAIN,
-    item_counts: Array | None = None,
-    device: str = "cpu",
-    keep: bool = True,
-    content: sp.csr_array | None = None,
-) -> Inverse:
-    """Return the inverse and what follows from the decoder, for any penalty on the encoder.
-
-    Parameters
-    ----------
-    gram
-        As in `build_gram`; a precomputed one is left as it is.
-    D
-        The decoder, in the type to compute in.
-    l1
-        The penalty on weights; the ridge of the inverse is L + kappa I.
-    weights, item_counts
-        Who counts how much; the counts are needed where items have weights.
-    keep
-        Whether the inverse stays in memory beside the remainder.
-    content
-        As in `build_gram`.
-    """
-    (n_items, n_tags), dtype, given = D.shape, D.dtype, not isinstance(gram, str)
-    # The GPU makes the inverse beside its argument and an identity, and R is thinned on the host.
-    on_gpu = device == "cuda"
-    rest = 7 * n_items * n_tags * dtype.itemsize + 3 * n_tags**2 * 8
+def check_inverse(
+    shape: tuple[int, int], dtype: np.dtype[Any], *, arrays: int, on_gpu: bool
+) -> None:
+    """Raise `ResourceError` where the items x items arrays of a joint remainder do not fit."""
+    n_items, n_tags = shape
     check_room(
         "A remainder",
         n_items,
         dtype.name,
-        arrays=1 + keep + given + 2 * on_gpu,
-        rest=rest if on_gpu else rest + options.kept_bytes(n_items, dtype.name),
+        # The GPU makes the inverse beside its argument and an identity.
+        arrays=arrays + 2 * on_gpu,
+        rest=7 * n_items * n_tags * dtype.itemsize + 3 * n_tags**2 * 8,
         free_on_gpu=free_memory() if on_gpu else None,
         instead="use fewer items, or no remainder: tags alone need no such array",
     )
-    size = FitSize(n_tags, dtype)
-    operator = build_gram(
-        X,
-        gram if given else "dense",
-        size,
-        device=device,
-        user_power=weights.user_power,
-        content=content,
-    )
-    r = row_weights(operator, weights.ridge_power)
-    ridge = ridge_of(l1, r, options)
-    U, mu = leading_eigenpairs(operator, RANK, np.random.default_rng(0))
-    C = invert_gram(operator, ridge, overwrite=not given)
-    system = prepare_remainder(
-        C, D, ridge, row_penalty=r, column_weight=weights.of_columns(item_counts)
-    )
-    return replace(system, U=U, mu=mu)
 
 
-def ridge_of(l1: float, row_penalty: Array, options: Remainder) -> Array:
-    """Return the diagonal of L + kappa I in main memory, in double precision."""
-    return np.asarray(l1 * to_host(row_penalty).astype(np.float64) + float(options.l2))
-
-
-def prepare_remainder(
-    C: Array, D: sp.csr_array, ridge: float | Array, **weights: Array | None
+def invert_system(
+    system: System, options: Remainder, l1: float, *, overwrite: bool = False
 ) -> Inverse:
-    """Return the system of an inverse and a decoder, shared over penalties on the encoder.
+    """Return the system of the inverse, for any penalty on the encoder.
 
     Parameters
     ----------
-    weights
-        `row_penalty` and `column_weight`, as in `System.build`.
+    l1
+        The penalty on weights; the ridge of the inverse is L + kappa I.
+    overwrite
+        Whether the array of the Gram may be used for the inverse.
     """
-    gram = DenseGram(C)
-    start = np.random.default_rng(0)
-    how: dict[str, Any] = {"is_coarse": False, **weights}
-    system = Inverse.build(gram, D, rank=0, rng=start, **how)
-    return replace(system, ridge=np.broadcast_to(np.asarray(ridge, dtype=np.float64), len(C)))
+    ridge = options.ridge(l1, system.row_penalty)
+    U, mu = leading_eigenpairs(system.gram, RANK, np.random.default_rng(0))
+    gram = DenseGram(invert_gram(system.gram, ridge, overwrite=overwrite))
+    own = {part.name: getattr(system, part.name) for part in fields(system)}
+    own |= {"gram": gram, "g": gram.diagonal(), "U": U, "mu": mu, "terms": None}
+    return Inverse(**own, ridge=ridge)
 
 
 def fit_remainder(
     system: Inverse,
     *,
-    options: Remainder,
+    kappa: float,
     l2: float,
     limits: Limits,
     start: Array | None = None,
     overwrite: bool = False,
-) -> tuple[Solution, RemainderMatrix]:
-    """Return the encoder and the remainder, in main memory.
+) -> tuple[Solution, Array]:
+    """Return the encoder and the joint remainder, in main memory.
 
     Parameters
     ----------
     system
-        One whose ridge is l1 + kappa.
-    l2
-        The penalty on the encoder.
+        One whose ridge is L + kappa I.
+    kappa, l2
+        The penalties on the remainder and on the encoder.
     overwrite
         Whether the system's memory may be used for the remainder.
     """
-    kappa, share = float(options.l2), float(options.share)
-    found = conjugate_gradients(RemainderEquation(system, kappa, l2), limits, start)
-    R = to_host(remainder_weights(system, found.encoder, kappa=kappa, overwrite=overwrite))
-    solution = replace(found, encoder=to_host(found.encoder))
-    return solution, R if share == 1 else keep_largest(R, share)
+    F = None if start is None else system.rotate(start)
+    found = conjugate_gradients(RemainderEquation(system, kappa, l2), limits, F)
+    E = system.rotate_back(found.encoder)
+    R = remainder_weights(system, E, kappa=kappa, overwrite=overwrite)
+    return replace(found, encoder=to_host(E)), to_host(R)
 
 
 def remainder_weights(
@@ -348,7 +252,7 @@ def remainder_weights(
 
     The array of C is left as it is unless `overwrite` says that R may take its place.
     """
-    C, d = system.inverse, system.g
+    C, d = system.gram.G, system.g
     E = np.asarray(encoder, dtype=d.dtype, like=d)
     CE = system.gram.apply(E)
     beta = _diagonal(E, system)
@@ -368,41 +272,6 @@ def _diagonal(E: Array, system: System) -> Array:
     D, row_of = system.D, system.row_of
     parts = E[row_of, D.indices] * D.data
     return np.bincount(row_of, weights=parts, minlength=len(E)).astype(E.dtype)
-
-
-def keep_largest(R: Array, share: float) -> sp.csr_array:
-    """Keep of each row the fewest entries that carry a share of its sum of squares.
-
-    They are the largest ones; of equals those that come first.
-    """
-    data, indices, counts = [], [], []
-    for first in range(0, len(R), _ROWS):
-        block = np.asarray(R[first : first + _ROWS])
-        square = np.square(block, dtype=np.float64)
-        order = np.argsort(-square, axis=1, kind="stable")
-        carried = np.cumsum(np.take_along_axis(square, order, axis=1), axis=1)
-        before = np.pad(carried[:, :-1], ((0, 0), (1, 0)))
-        keep = np.zeros(block.shape, dtype=bool)
-        np.put_along_axis(keep, order, before < share * carried[:, -1:], axis=1)
-        keep &= block != 0
-        counts.append(keep.sum(axis=1))
-        indices.append(np.nonzero(keep)[1].astype(np.int32))
-        data.append(block[keep])
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    # scipy gives columns the type of indptr: int64 would make them twice as wide.
-    indptr = indptr.astype(np.int32 if indptr[-1] < 2**31 else np.int64)
-    return sp.csr_array((np.concatenate(data), np.concatenate(indices), indptr), shape=R.shape)
-
-
-def estimate_remainder(found: Estimate, n_items: int, dtype: str, options: Remainder) -> Estimate:
-    """Return what a fit with a joint remainder takes, from what one with a dense Gram does.
-
-    Gram, inverse and remainder follow each other in one array; a sparse R comes beside it.
-    """
-    memory = dict(found.memory)
-    if options.share < 1:
-        memory["sparse remainder"] = options.kept_bytes(n_items, dtype)
-    return replace(found, memory=memory, seconds=found.seconds + n_items**3 / dense_rate(dtype))
 
 
 def describe_remainder(
@@ -448,149 +317,55 @@ def unpack_remainder(
     return R
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """A remainder R (items x items, csr, zero diagonal), and diag(G R), one an item."""
+def neighbour_remainder(
+    gram: Gram, near: sp.csr_array, ridge: Array, explained: "Explained | None" = None
+) -> sp.csr_array:
+    """Return the best remainder on the neighbours of each item (items x items, csr).
 
-    R: sp.csr_array
-    diagonal: Array
+    Each item has a small problem of its own, (G + dM(ridge))_TT R_Tj = right-hand side. It is
+    G_Tj without `explained`: the weights of EASE on neighbours.
 
-
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """The neighbours of every item and G on them: what every round and every kappa share.
-
-    Attributes
+    Parameters
     ----------
     gram
         G of the fit.
     near
         Row j holds the neighbours of item j (items x items).
-    penalty
-        The diagonal of L, one for each row of G.
-    held
-        G on the neighbours, once it is known, where that of all items is one batch.
+    ridge
+        The diagonal of L + kappa I, one for each row of G, in main memory.
+    explained
+        What tags explain.
     """
+    values, counts = np.zeros(near.nnz), np.diff(near.indptr)
+    for items in _batches(counts, _BATCH_BYTES // gram.dtype.itemsize):
+        # Items with fewer neighbours than others stand for themselves, with weights of zero.
+        m = int(counts[items].max())
+        is_there = np.arange(m) < counts[items][:, None]
+        slots = np.where(is_there, near.indptr[items][:, None] + np.arange(m), 0)
+        T = np.where(is_there, near.indices[slots], items[:, None])
+        G = squares(gram, np.column_stack([T, items]))
+        n_tags = 0 if explained is None else int(explained.n_tags[items].max())
+        height = max(1, _SOLVE_BYTES // (32 * (m + 1) ** 2 + 16 * m * n_tags))
 
-    gram: Gram
-    near: sp.csr_array
-    penalty: Array
-    held: dict[int, Array] = field(default_factory=dict)
+        def work(
+            first: int, items: Array = items, T: Array = T, slots: Array = slots,
+            is_there: Array = is_there, G: Array = G, height: int = height,
+        ) -> None:  # fmt: skip
+            some = slice(first, first + height)
+            there = is_there[some]
+            R = _solve_small(G[some], T[some], items[some], there, ridge, explained)
+            values[slots[some][there]] = to_host(R)[there]
 
-    @classmethod
-    def build(
-        cls,
-        gram: Gram,
-        m: int,
-        *,
-        penalty: Array,
-        n_items: int | None = None,
-        near: sp.csr_array | None = None,
-    ) -> "Neighbours":
-        """Find the neighbours.
-
-        Parameters
-        ----------
-        m
-            How many neighbours an item has at most.
-        penalty
-            l1 times the row penalties.
-        n_items
-            How many of the rows of G are items, not user features; all when not given.
-        near
-            The neighbours, where `nearest` has found them already.
-        """
-        n = gram.n_items if n_items is None else n_items
-        check_neighbours(gram.dtype.name, m, n_items=n)
-        if near is None:
-            near = nearest(gram, m, n_items=n)
-        return cls(gram, near, to_host(penalty).astype(np.float64))
-
-    def remainder(self, encoder: Matrix, D: Matrix, kappa: float) -> Found:
-        """Return the best remainder of an encoder and a decoder.
-
-        Parameters
-        ----------
-        encoder
-            E with all rows, an array or csr (rows of G x tags).
-        D
-            The decoder without weights of columns, csr (rows of G x tags).
-        kappa
-            The penalty on the remainder.
-        """
-        return self._solve(kappa, _Explained.build(self.gram, encoder, D, self.penalty))
-
-    def weights(self) -> sp.csr_array:
-        """Return the weights of EASE on neighbours, H_TT B_Tj = G_Tj (items x items)."""
-        return self._solve(0.0, None).R
-
-    def right_hand_side(self, system: System, found: Found) -> Array:
-        """Return P(G C - (G + L) R C) D~ V: the right-hand side for the encoder beside R.
-
-        With Y = R C D~ V it is that of the system less (G + L) Y, but for the diagonal of
-        (G + L) R C, which is that of G R C.
-        """
-        n, g, DV = self.near.shape[0], system.g, system.DV
-        scaled = system.column_weight[:n, None] * DV[:n]
-        out = system.right_hand_side()
-        Y = np.zeros_like(out)
-        Y[:n] = sparse_like(found.R.astype(g.dtype), g) @ scaled
-        out -= self.gram.apply(Y)
-        Y *= np.asarray(self.penalty.astype(g.dtype), like=g)[:, None]
-        out -= Y
-        out[:n] += np.asarray(found.diagonal.astype(g.dtype), like=g)[:, None] * scaled
-        return out
-
-    def _solve(self, kappa: float, explained: "_Explained | None") -> Found:
-        """Solve the small problems, one for each item."""
-        values, diagonal = self._solve_all(self.penalty + kappa, explained)
-        if not np.isfinite(values).all():
-            raise SolverError(not_positive_definite(self.gram.dtype))
-        near = self.near
-        by_item = sp.csr_array(
-            (values.astype(self.gram.dtype), near.indices, near.indptr), shape=near.shape
-        )
-        return Found(sp.csr_array(by_item.T.tocsr()), diagonal)
-
-    def _solve_all(self, ridge: Array, explained: "_Explained | None") -> tuple[Array, Array]:
-        """Return the solutions and diag(G R), for batches of items.
-
-        Items with fewer neighbours than others stand for themselves, with weights of zero.
-        """
-        near, g = self.near, self.gram.diagonal()
-        values, diagonal = np.zeros(near.nnz), np.zeros(near.shape[0])
-        counts = np.diff(near.indptr)
-        batches = list(_batches(counts, _BATCH_BYTES // self.gram.dtype.itemsize))
-        for items in batches:
-            m = int(counts[items].max())
-            is_there = np.arange(m) < counts[items][:, None]
-            slots = np.where(is_there, near.indptr[items][:, None] + np.arange(m), 0)
-            T = np.where(is_there, near.indices[slots], items[:, None])
-            G = self.held.get(m)
-            if G is None:
-                G = squares(self.gram, np.column_stack([T, items]))
-            if len(batches) == 1:
-                self.held[m] = G
-            n_tags = 0 if explained is None else int(explained.n_tags[items].max())
-            height = max(1, _SOLVE_BYTES // (32 * (m + 1) ** 2 + 16 * m * n_tags))
-
-            def work(
-                first: int, items: Array = items, T: Array = T, slots: Array = slots,
-                is_there: Array = is_there, G: Array = G, height: int = height,
-            ) -> None:  # fmt: skip
-                some = slice(first, first + height)
-                here, there = items[some], is_there[some]
-                R, own = _solve_small(G[some], T[some], here, there, ridge, explained)
-                values[slots[some][there]] = to_host(R)[there]
-                diagonal[here] = to_host((own * R).sum(axis=1))
-
-            parts = range(0, len(items), height)
-            if isinstance(g, np.ndarray):
-                in_threads(work, parts)
-            else:
-                for first in parts:
-                    work(first)
-        return values, diagonal
+        parts = range(0, len(items), height)
+        if isinstance(G, np.ndarray):
+            in_threads(work, parts)
+        else:
+            for first in parts:
+                work(first)
+    if not np.isfinite(values).all():
+        raise SolverError(not_positive_definite(gram.dtype))
+    by_item = (values.astype(gram.dtype), near.indices, near.indptr)
+    return sp.csr_array(sp.csr_array(by_item, shape=near.shape).T.tocsr())
 
 
 def _solve_small(
@@ -599,9 +374,9 @@ def _solve_small(
     items: Array,
     is_there: Array,
     ridge: Array,
-    explained: "_Explained | None",
-) -> tuple[Array, Array]:
-    """Return R_Tj and G_Tj of some items j (items x neighbours), in double precision.
+    explained: "Explained | None",
+) -> Array:
+    """Return R_Tj of some items j (items x neighbours), in double precision.
 
     Parameters
     ----------
@@ -612,8 +387,7 @@ def _solve_small(
     """
     G, m = G.astype(np.float64), T.shape[1]
     there = np.asarray(is_there, like=G)
-    own = G[:, :m, m] * there
-    right = own.copy()
+    right = G[:, :m, m] * there
     if explained is not None:
         right *= np.asarray(1 + explained.beta[items], like=G)[:, None]
         right -= explained.entries(T, items) * there
@@ -623,12 +397,12 @@ def _solve_small(
     try:
         np.linalg.cholesky(A)  # LU would solve a system that is not positive definite too
     except np.linalg.LinAlgError:
-        return np.full_like(right, np.nan), own
-    return np.linalg.solve(A, right[:, :, None])[:, :, 0], own
+        return np.full_like(right, np.nan)
+    return np.asarray(np.linalg.solve(A, right[:, :, None])[:, :, 0], like=G)
 
 
 @dataclass(frozen=True, eq=False)
-class _Explained:
+class Explained:
     """What tags explain: H E (items x tags) where the Gram lives; D and beta in main memory."""
 
     HE: Array
@@ -636,7 +410,18 @@ class _Explained:
     beta: Array
 
     @classmethod
-    def build(cls, gram: Gram, encoder: Matrix, D: Matrix, penalty: Array) -> "_Explained":
+    def build(cls, gram: Gram, encoder: Matrix, D: Matrix, penalty: Array) -> "Explained":
+        """Prepare what every item needs.
+
+        Parameters
+        ----------
+        encoder
+            E with all rows, an array or csr (rows of G x tags).
+        D
+            The decoder without weights of columns, csr (rows of G x tags).
+        penalty
+            The diagonal of L, in main memory.
+        """
         g, D = gram.diagonal(), host_csr(D)
         L = np.asarray(penalty.astype(gram.dtype), like=g)
         owner: Array = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
@@ -674,59 +459,19 @@ class _Explained:
         return np.asarray(np.einsum("bmq,bq->bm", seen, np.asarray(weights, like=HE)), like=HE)
 
 
-def learn_neighbours(
-    equation: EncoderEquation,
-    solution: Solution,
-    neighbours: Neighbours,
-    D: Matrix,
-    *,
-    options: Remainder,
-    solve: Callable[[EncoderEquation, Any], Solution],
-) -> tuple[Solution, sp.csr_array]:
-    """Return the remainder after an encoder; with further rounds, both found in turn.
-
-    Each step minimises the objective over one of the two, so that no round raises it.
-
-    Parameters
-    ----------
-    equation
-        That of the encoder alone.
-    solution
-        Its solution, with all rows.
-    D
-        The decoder without weights of columns, csr (rows of G x tags).
-    solve
-        Finds the encoder of an equation, from a start near it.
-
-    Returns
-    -------
-    The solution beside the remainder, its iterations those of all rounds; the remainder.
-    """
-    kappa, iterations = float(options.l2), solution.iterations
-    found = neighbours.remainder(solution.encoder, D, kappa)
-    for _ in range(options.rounds - 1):
-        right = neighbours.right_hand_side(equation.system, found)
-        solution = solve(replace(equation, right=right), solution.encoder)
-        iterations += solution.iterations
-        found = neighbours.remainder(solution.encoder, D, kappa)
-    return replace(solution, iterations=iterations), found.R
-
-
 def check_neighbours(dtype: str, m: int, *, n_items: int) -> None:
     """Raise `ResourceError` where neighbours and G on them do not fit."""
-    m = min(m, n_items)
-    need = neighbours_bytes(n_items, m, dtype)
-    if sum(need.values()) > memory_of_machine():
-        parts = ", ".join(f"{name} {say_bytes(size)}" for name, size in need.items())
+    need = sum(neighbours_bytes(n_items, m, dtype).values())
+    if need > memory_of_machine():
         raise ResourceError(
-            f"A remainder of {m:,} neighbours for {n_items:,} items needs "
-            f"{say_bytes(sum(need.values()))} ({parts}), and this machine has "
-            f"{say_bytes(memory_of_machine())}. Use fewer neighbours, or no remainder."
+            f"A remainder of {min(m, n_items):,} neighbours for {n_items:,} items needs "
+            f"{say_bytes(need)}, and this machine has {say_bytes(memory_of_machine())}. Use fewer "
+            "neighbours, or no remainder."
         )
 
 
 def estimate_neighbours(
-    found: Estimate, n_items: int, dtype: str, options: Remainder, *, pairs: float
+    found: Estimate, n_items: int, m: int, dtype: str, *, pairs: float
 ) -> Estimate:
     """Return what a fit with neighbours takes, from what one without a remainder does.
 
@@ -735,26 +480,20 @@ def estimate_neighbours(
     pairs
         How many co-occurrences there are, as `pair_count` says.
     """
-    m, rounds = min(int(options.neighbours or 0), n_items), options.rounds
-    size = np.dtype(dtype).itemsize
-    batches = -(-n_items * (m + 1) ** 2 * size // _BATCH_BYTES)
+    m = min(m, n_items)
+    batches = -(-n_items * (m + 1) ** 2 * np.dtype(dtype).itemsize // _BATCH_BYTES)
     # n systems of m unknowns; small ones are solved at a tenth of the speed of large products.
-    solving = n_items * (2 / 3 * m**3 + 50.0 * m**2) / (0.1 * dense_rate("float64"))
+    seconds = n_items * (2 / 3 * m**3 + 50.0 * m**2) / (0.1 * dense_rate("float64"))
     # Pairs are counted once for the neighbours, and once for each batch.
-    solving += pairs * batches / _PAIR_RATE
+    seconds += pairs * (batches + 1) / _PAIR_RATE
     # H E is one product, and an iteration takes about two.
-    solving += found.seconds / (2 * found.iterations)
-    return replace(
-        found,
-        memory=found.memory | neighbours_bytes(n_items, m, dtype),
-        seconds=rounds * (found.seconds + solving) + pairs / _PAIR_RATE,
-        iterations=rounds * found.iterations,
-    )
+    seconds += found.seconds / (2 * found.iterations)
+    return found.plus(seconds, neighbours_bytes(n_items, m, dtype))
 
 
 def neighbours_bytes(n_items: int, m: int, dtype: str) -> dict[str, int]:
     """Return the bytes of a remainder of m neighbours, by part."""
-    size = np.dtype(dtype).itemsize
+    m, size = min(m, n_items), np.dtype(dtype).itemsize
     square = (m + 1) ** 2 * size
     return {
         # Neighbours with cosines, what is explained and solved, R by item and R.

@@ -70,23 +70,11 @@ def sparsify(
     looser = limits.loosened(_LOOSER)
     for share in reversed(shares):
         kept = support(saliency(equation, encoder), share)
-        refit = _solve_on(equation, kept, encoder, limits if share == density else looser)
-        encoder, iterations = refit.encoder, iterations + refit.iterations
-    return replace(refit, iterations=iterations)
-
-
-def refit_support(equation: EncoderEquation, start: sp.csr_array, limits: Limits) -> Solution:
-    """Return the encoder that is best on the entries of another one, from which it starts."""
-    kept = sp.csr_array((np.ones_like(start.data), start.indices, start.indptr), start.shape)
-    return _solve_on(equation, kept, start, limits)
-
-
-def _solve_on(
-    equation: EncoderEquation, kept: sp.csr_array, start: Encoder, limits: Limits
-) -> Solution:
-    return conjugate_gradients(
-        SupportEquation.build(equation, kept), limits, as_dense(start), is_guess=False
-    )
+        on_support = SupportEquation.build(equation, kept)
+        until, start = limits if share == density else looser, on_support.unknowns(encoder)
+        refit = conjugate_gradients(on_support, until, start, is_guess=False)
+        encoder, iterations = on_support.encoder(refit.encoder), iterations + refit.iterations
+    return replace(refit, encoder=encoder, iterations=iterations)
 
 
 def saliency(equation: EncoderEquation, encoder: Encoder) -> Array:
@@ -204,11 +192,8 @@ class SupportEquation:
         return np.asarray(out, like=x)
 
     def right_hand_side(self) -> Array:
-        """Return P(G) C D at the places kept, or what the equation has in its place."""
+        """Return P(G) C D at the places kept."""
         system = self.system
-        if self.equation.right is not None:
-            other = system.rotate_back(self.equation.right)
-            return np.asarray(other[self.rows, self.columns], like=system.g)
         B = system.gram.apply(system.scaled(system.column_weight))
         own = (system.g * system.column_weight)[self.rows] * self.weights
         return np.asarray(B[self.rows, self.columns] - own, like=system.g)
@@ -217,9 +202,9 @@ class SupportEquation:
         """Return the inverse of the operator's diagonal."""
         return lambda R: np.asarray(R / self.diagonal, like=R)
 
-    def unknowns(self, encoder: Array) -> Array:
-        """Return the entries of a dense encoder at the places kept."""
-        values = encoder[to_host(self.rows), self.kept.indices]
+    def unknowns(self, encoder: Encoder) -> Array:
+        """Return the entries of an encoder at the places kept."""
+        values = as_dense(encoder)[to_host(self.rows), self.kept.indices]
         return np.asarray(values, dtype=self.system.gram.dtype, like=self.diagonal)
 
     def encoder(self, x: Array) -> sp.csr_array:
