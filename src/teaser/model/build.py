@@ -16,7 +16,7 @@ from teaser.model.dask import Cluster, DaskGram
 from teaser.model.estimate import FitSize, check_memory, choose_gram
 from teaser.model.gpu import build_device_gram
 from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram, as_array, weigh_users
-from teaser.model.partitioned import as_bytes, check_held, choose_held, hold_partitions
+from teaser.model.partitioned import as_bytes, choose_held, hold_partitions
 from teaser.parameters import check_choice
 
 Array = NDArray[Any]
@@ -51,7 +51,12 @@ def build_gram(
     """
     operator: Gram
     dtype = size.dtype
-    _check_power(gram, user_power)
+    found = getattr(gram, "user_power", user_power)
+    if found != user_power:
+        raise ParameterError(
+            f"The Gram was made with user_power={found:g} and the model has {user_power:g}. Make "
+            "it with that of the model."
+        )
     if isinstance(X, Interactions) and isinstance(gram, str):
         operator = hold_partitions(X, gram, size, user_power=user_power)
     elif device == "cuda":
@@ -102,7 +107,7 @@ def dense_gram(X: sp.csr_array, gram: Any, dtype: str, *, user_power: float = 0.
 
 
 @contextmanager
-def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Cluster | None]:
+def reached(scheduler: str | None, n_workers: int | None) -> Iterator[Any]:
     """Open the requested cluster, if any, and close it at the end of the `with` block.
 
     Parameters
@@ -177,22 +182,10 @@ def placed(
             "workers have limits of their own (dask worker --memory-limit)."
         )
     choice = choose_held(X, gram, size)
-    check_held(X, choice, size, reading=False)
+    check_memory(X, choice, size, interactions=0)  # workers read the partitions
     with reached(scheduler, n_workers) as cluster:
-        if cluster is None:
-            raise ParameterError("Name a scheduler or the number of processes of a cluster.")
         held = DaskGram(X, cluster, np.dtype(dtype), user_power=user_power)
         yield held.counted() if choice == "dense" else held
-
-
-def _check_power(gram: Any, user_power: float) -> None:
-    """Raise `ParameterError` for a Gram of partitions that was opened for other weights."""
-    found = getattr(gram, "user_power", user_power)
-    if found != user_power:
-        raise ParameterError(
-            f"The Gram was made with user_power={found:g} and the model has {user_power:g}. Make "
-            "it with that of the model."
-        )
 
 
 def _precomputed(gram: Any, dtype: np.dtype[Any]) -> Array:

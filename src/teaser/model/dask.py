@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import add
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
@@ -27,10 +28,11 @@ from numpy.typing import NDArray
 from teaser._version import __version__
 from teaser.data.partitions import Interactions, Part, PartSize, Reader
 from teaser.data.reading import first_line
-from teaser.errors import MissingPackageError, ParameterError, ResourceError, TeaserError
+from teaser.errors import MissingPackageError, ResourceError, TeaserError
 from teaser.model._arrays import Matrix
 from teaser.model.gram import DenseGram, SparseGram, as_array, sorted_rows, weigh_users
 from teaser.model.partitioned import PartitionedGram, column_blocks, mean_length
+from teaser.parameters import check_count
 
 Array = NDArray[Any]
 T = TypeVar("T")
@@ -95,8 +97,7 @@ class Cluster:
     @classmethod
     def local(cls, n_workers: int, *, memory_limit: int | str = "auto") -> Self:
         """Start a scheduler and workers on this machine, each a process, on loopback only."""
-        if isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1:
-            raise ParameterError(f"A local cluster has 1 worker or more, found {n_workers!r}.")
+        check_count("n_workers", n_workers)
         distributed = _distributed()
         try:
             machines = distributed.LocalCluster(
@@ -175,7 +176,7 @@ class Cluster:
         """
         self._wait_for_a_worker(self.patience)
         with self.answering():
-            return self.client.scatter(content, hash=False)
+            return self.client.scatter([content], hash=False)[0]  # a tuple stays one
 
     def workers(self) -> list[str]:
         """Return the addresses of the workers, in order."""
@@ -255,32 +256,24 @@ class Cluster:
         self._wait_for_a_worker(timeout)
         with self.answering():
             found = self.client.get_versions()
-            own = self.client.run(_ask_version(), on_error="return")
-        theirs = {f"The scheduler at {self.address}": found["scheduler"]}
-        theirs |= {f"Worker {place}": says for place, says in found["workers"].items()}
-        runs = [
-            (place, name, _version(says, name), _version(found["client"], name))
-            for place, says in theirs.items()
-            for name in ("python", "distributed")
-        ]
-        for place, version in own.items():
-            said = version if isinstance(version, str) else f"(none: {version!r})"
-            runs.append((f"Worker {place}", "teaser", said, __version__))
-        for place, name, there, here in runs:
-            if there != here:
-                raise ResourceError(
-                    f"{place} runs {name} {there}, this process {here}. Install the same version "
-                    "everywhere."
-                )
-
-
-def _ask_version() -> Callable[[], str]:
-    """Return a function that is sent as code, and finds whatever teaser a worker would run."""
-
-    def ask() -> str:
-        return str(importlib.import_module("teaser").__version__)
-
-    return ask
+            # Sent as code, it finds whatever teaser a worker would run.
+            own = self.client.run(
+                lambda: str(importlib.import_module("teaser").__version__), on_error="return"
+            )
+        runs = {f"The scheduler at {self.address}": found["scheduler"]["packages"]}
+        for place, says in found["workers"].items():
+            runs[f"Worker {place}"] = says["packages"] | {"teaser": own.get(place)}
+        here = found["client"]["packages"] | {"teaser": __version__}
+        for place, there in runs.items():
+            for name in ("python", "distributed", "teaser"):
+                # Of Python the first two numbers count.
+                digits = 2 if name == "python" else None
+                is_same = str(there.get(name)).split(".")[:digits] == here[name].split(".")[:digits]
+                if name in there and not is_same:
+                    raise ResourceError(
+                        f"{place} runs {name} {there[name]}, this process {here[name]}. Install "
+                        "the same version everywhere."
+                    )
 
 
 def _seconds(timeout: float | None) -> float:
@@ -303,12 +296,6 @@ def _knock(address: str, timeout: float) -> None:
     # In a thread of its own, since this one may be inside an event loop, as in a notebook.
     with ThreadPoolExecutor(max_workers=1) as pool:
         pool.submit(lambda: asyncio.run(asyncio.wait_for(ask(), timeout))).result()
-
-
-def _version(says: Any, name: str) -> str | None:
-    packages = says.get("packages", {}) if isinstance(says, dict) else {}
-    found = packages.get(name)
-    return ".".join(str(found).split(".")[:2]) if name == "python" and found else found
 
 
 def _distributed() -> Any:
@@ -367,15 +354,16 @@ class DaskGram(PartitionedGram):
         for columns in column_blocks(out.shape[1], self.n_items, self.dtype):
             block = matrix[:, columns]
             sent = block if sp.issparse(block) else np.ascontiguousarray(block)
-            out[:, columns] = self._total(_apply, sent)
+            out[:, columns] = self._total(lambda gram, M: gram.apply(M), sent)
         return out
 
     def row_block(self, first: int, last: int) -> sp.csr_array:
         """Return rows `first` to `last` of G, sparse, the sum over partitions."""
-        return sorted_rows(self._total(_row_block, (first, last)), self.dtype)
+        rows = self._total(lambda gram, ends: sp.csr_array(gram.row_block(*ends)), (first, last))
+        return sorted_rows(rows, self.dtype)
 
     def _sum_diagonals(self) -> Array:
-        return np.asarray(self._total(_diagonal, None))
+        return np.asarray(self._total(lambda gram, _: gram.diagonal().astype(np.float64), None))
 
     def with_user_power(self, power: float) -> "DaskGram":
         """Return the Gram of the same interactions with other weights of users."""
@@ -391,7 +379,7 @@ class DaskGram(PartitionedGram):
             try:
                 if not self._grams:
                     self._grams = self._load()
-                shared = self.cluster.send(_Box(sent))
+                shared = self.cluster.send(sent)
                 futures = [
                     self.cluster.submit(work, gram, shared, of=part)
                     for part, gram in zip(self.X.parts, self._grams, strict=True)
@@ -434,30 +422,7 @@ class DaskGram(PartitionedGram):
         while len(futures) > 1:
             pairs = [futures[k : k + 2] for k in range(0, len(futures), 2)]
             futures = [
-                self.cluster.submit(_add, *pair, of=self.X.parts[0]) if len(pair) == 2 else pair[0]
+                self.cluster.submit(add, *pair, of=self.X.parts[0]) if len(pair) == 2 else pair[0]
                 for pair in pairs
             ]
         return futures[0]
-
-
-class _Box:
-    """Holds what is sent as one thing: Dask would send the parts of a tuple one by one."""
-
-    def __init__(self, content: Any) -> None:
-        self.content = content
-
-
-def _apply(gram: SparseGram, box: _Box) -> Array:
-    return gram.apply(box.content)
-
-
-def _diagonal(gram: SparseGram, _: _Box) -> Array:
-    return gram.diagonal().astype(np.float64)
-
-
-def _row_block(gram: SparseGram, box: _Box) -> sp.csr_array:
-    return sp.csr_array(gram.row_block(*box.content))
-
-
-def _add(one: Matrix, other: Matrix) -> Matrix:
-    return one + other

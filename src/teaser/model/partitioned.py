@@ -212,7 +212,7 @@ def hold_partitions(
     limit = None if memory_limit is None else as_bytes(memory_limit)
     choice = choose_held(X, gram, size, memory_limit=limit)
     if choice == "dense" or limit is None:
-        check_held(X, choice, size, memory_limit=limit)
+        check_memory(X, choice, size, interactions=read_bytes(X), limit=limit)
         hold = count_gram if choice == "dense" else StreamedGram
         return hold(X, size.dtype, user_power=user_power)
     others = _solver_bytes(X, "sparse", size)
@@ -223,25 +223,6 @@ def hold_partitions(
             "or have fewer tags."
         )
     return StreamedGram(X, size.dtype, memory_limit=limit - others, user_power=user_power)
-
-
-def check_held(
-    X: Interactions,
-    gram: str,
-    size: FitSize,
-    *,
-    memory_limit: int | None = None,
-    reading: bool = True,
-) -> None:
-    """Raise `ResourceError` where a fit does not fit, even with one partition read at a time.
-
-    Parameters
-    ----------
-    reading
-        Whether this machine reads the partitions.
-    """
-    read = read_bytes(X) if reading else 0
-    check_memory(X, gram, size, interactions=read, limit=memory_limit)
 
 
 def choose_held(

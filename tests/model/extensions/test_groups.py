@@ -136,7 +136,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         ('[rename]\n"A" = " "', "rename"),
         ('[merge]\n"A" = "B"', "merge"),
         ('[merge]\n"A" = []', "merge"),
-        ('[merge]\n"" = ["A"]', "without a name"),
+        ('[merge]\n"" = ["A"]', "no name is empty"),
         ('drop = "A"', "drop"),
         ("drop = [1]", "drop"),
         ("drop = [", "could not be read"),

@@ -1,6 +1,7 @@
 """Groups of items that a fit discovered: members, names over refits, and the owner's edits."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -97,21 +98,19 @@ class Edits:
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any], *, origin: str = "the file of groups") -> Self:
         """Return edits made of plain values, as read from TOML or JSON."""
-        for key in raw:
-            if key not in _TABLES:
-                raise RuleError(
-                    f"Unknown entry {key!r} in {origin}. Known: {', '.join(_TABLES)}."
-                    f"{closest(key, _TABLES)} An entry after [rename] or [merge] belongs to it."
-                )
-        rename, merge, drop = (raw.get(key, {}) for key in _TABLES)
-        if not isinstance(rename, Mapping) or not all(_is_name(v) for v in rename.values()):
-            raise RuleError(f'[rename] in {origin} must hold lines such as "Old" = "New".')
-        if not isinstance(merge, Mapping) or not all(_is_list(v) for v in merge.values()):
-            raise RuleError(f'[merge] in {origin} must hold lines such as "New" = ["A", "B"].')
-        if not all(_is_name(new) for new in merge):
-            raise RuleError(f"[merge] in {origin} has an entry without a name.")
-        if drop and not _is_list(drop):
-            raise RuleError(f"drop in {origin} must be a list of names, found {drop!r}.")
+        if wrong := [key for key in raw if key not in _TABLES]:
+            raise RuleError(
+                f"Unknown entry {wrong[0]!r} in {origin}. Known: {', '.join(_TABLES)}."
+                f"{closest(wrong[0], _TABLES)} An entry after [rename] or [merge] belongs to it."
+            )
+        rename, merge, drop = raw.get("rename", {}), raw.get("merge", {}), raw.get("drop", [])
+        is_fine = isinstance(rename, Mapping) and isinstance(merge, Mapping)
+        is_fine = is_fine and all(map(_is_name, [*rename.values(), *merge]))
+        if not is_fine or not all(map(_is_list, [*merge.values(), *([drop] if drop else [])])):
+            raise RuleError(
+                f'{origin} must hold lines such as "Old" = "New" in [rename], "New" = ["A", "B"] '
+                'in [merge], and drop = ["A", "B"]; no name is empty.'
+            )
         return cls(
             {old: new.strip() for old, new in rename.items()},
             {new.strip(): tuple(old) for new, old in merge.items()},
@@ -150,41 +149,30 @@ def shown_names(
     """
     place = {name: i for i, name in enumerate(found)}
     place = {old: place[name] for old, name in former.items() if name in place} | place
+    edited = [(old, new, "merge") for new, olds in edits.merge.items() for old in olds]
+    edited += [(old, new, "rename") for old, new in edits.rename.items()]
     out: list[str | None] = list(found)
-    edited: dict[int, str] = {}
-
-    def edit(name: str, new: str | None, how: str) -> None:
-        if name not in place and name in retired:
-            return
-        if name not in place:
+    how: dict[int, str] = {}
+    for old, new, verb in [*edited, *((old, None, "drop") for old in edits.drop)]:
+        if old not in place:
+            if old in retired:
+                continue
+            near = closest(old, place)
+            raise RuleError(f"{edits.origin} {verb}s {old!r}, and there is no such group.{near}")
+        i = place[old]
+        if i in how:
             raise RuleError(
-                f"{edits.origin} {how}s {name!r}, and there is no such group.{closest(name, place)}"
+                f"{edits.origin} {verb}s {old!r}, and {how[i]}s it too. Keep one of the two."
             )
-        i = place[name]
-        if i in edited:
-            raise RuleError(
-                f"{edits.origin} {how}s {name!r}, and {edited[i]}s it too. Keep one of the two."
-            )
-        out[i], edited[i] = new, how
-
+        out[i], how[i] = new, verb
     # The groups of a merge share a name; no others may.
-    owner: dict[str, str] = {}
-    for new, olds in edits.merge.items():
-        for old in olds:
-            edit(old, new, "merge")
-        owner[new] = "merge"
-    for old, new in edits.rename.items():
-        edit(old, new, "rename")
-    for old in edits.drop:
-        edit(old, None, "drop")
-    for i, name in enumerate(out):
-        if name is not None and edited.get(i) != "merge":
-            if name in owner:
-                raise RuleError(
-                    f"{edits.origin} would give two groups the name {name!r}. Choose another "
-                    "name, or put them into one entry of [merge]."
-                )
-            owner[name] = "group"
+    alone = [name for i, name in enumerate(out) if name is not None and how.get(i) != "merge"]
+    for name, n in Counter([*edits.merge, *alone]).items():
+        if n > 1:
+            raise RuleError(
+                f"{edits.origin} would give two groups the name {name!r}. Choose another name, or "
+                "put them into one entry of [merge]."
+            )
     return out
 
 
