@@ -184,7 +184,7 @@ def test_a_group_of_the_basis_that_would_fill_the_memory_is_refused(
     group = np.array(artifact.read(folder).arrays["basis.group"])
     group[0] = 2**40
     forge_arrays(folder, **{"basis.group": group})
-    with pytest.raises(ArtifactError, match="basis is not whole"):
+    with pytest.raises(ArtifactError, match="not hold a whole Teaser"):
         teaser.load(folder)
 
 

@@ -222,7 +222,7 @@ def test_a_precomputed_gram_is_used(gram: Any) -> None:
     [
         (np.eye(3), "of 3 items and X of 14"),
         (np.ones((14, 3)), "must be items x items"),
-        (np.full((14, 14), np.nan), "not finite"),
+        (np.full((14, 14), np.nan), "not symmetric and finite"),
         (np.triu(np.ones((14, 14))), "not symmetric"),
         ((200 * np.eye(14)).astype(np.uint8).view(np.int8), "too narrow"),
     ],

@@ -21,8 +21,8 @@ from teaser.model.prediction import (
     LEAST_MEMBERSHIP,
     NEAREST,
     PENALTY,
-    Ridge,
     extend_remainder,
+    fit_ridge,
 )
 from teaser.profile import GENERAL, POPULARITY
 
@@ -57,7 +57,7 @@ def test_predictions_are_a_ridge_with_a_free_mean(seed: int) -> None:
     rows = np.hstack([np.ones((30, 1)), A])
     penalty = np.sqrt(PENALTY) * np.eye(8)[1:]
     wanted = np.linalg.lstsq(np.vstack([rows, penalty]), np.vstack([Y, np.zeros((7, 3))]))[0]
-    found = Ridge.fit(sp.csr_array(A), sp.csr_array(Y)).predict(sp.csr_array(N))
+    found = fit_ridge(sp.csr_array(A), sp.csr_array(Y))(sp.csr_array(N))
     assert_allclose(found, np.hstack([np.ones((5, 1)), N]) @ wanted, atol=1e-10)
 
 

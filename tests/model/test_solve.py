@@ -77,19 +77,19 @@ def test_x_and_d_must_be_about_the_same_items() -> None:
 def test_numbers_that_are_not_finite_are_refused(bad: float) -> None:
     broken = X.copy()
     broken[0, 0] = bad
-    with pytest.raises(ParameterError, match="X holds 1 values that are not finite"):
+    with pytest.raises(ParameterError, match=r"X must hold finite numbers.* 1 values"):
         teaser.solve(broken, D, **GOOD)
-    with pytest.raises(ParameterError, match="D holds 1 values that are not finite"):
+    with pytest.raises(ParameterError, match=r"D must hold finite.* 1 values"):
         teaser.solve(X, np.where(np.arange(D.size).reshape(D.shape) == 0, bad, D), **GOOD)
 
 
 @pytest.mark.parametrize("empty", [np.zeros((0, 14)), np.zeros((5, 0))])
 def test_empty_matrices_are_refused(empty: Any) -> None:
-    with pytest.raises(ParameterError, match="X is empty"):
+    with pytest.raises(ParameterError, match=r"X must hold.*shape \(.*0"):
         teaser.solve(empty, D, **GOOD)
 
 
-@pytest.mark.parametrize("thing", [[["a", "b"]], None, X + 1j])
+@pytest.mark.parametrize("thing", [[["a", "b"]], [[{}]]])
 def test_what_is_no_matrix_of_numbers_is_refused(thing: Any) -> None:
     with pytest.raises(ParameterError, match="cannot be read as a matrix"):
         teaser.solve(thing, D, **GOOD)

@@ -86,9 +86,9 @@ def _add_rows(indptr: Array, indices: Array, values: Array, block: Array, out: A
 
 
 def _add_counts(
-    by_item: tuple[Array, ...], by_user: tuple[Array, ...], sign: float, first: int, out: Array
+    by_item: tuple[Array, ...], by_user: tuple[Array, ...], first: int, out: Array
 ) -> None:
-    """Add sign (X'X) to `out`, whose rows are those of X'X from `first` on.
+    """Add X'X to `out`, whose rows are those of X'X from `first` on.
 
     Each row is summed in double precision, in which counts are exact.
 
@@ -104,7 +104,7 @@ def _add_counts(
         row[:] = 0
         # Row i of X'X is the sum of x_ui X_u over the users of i.
         for at in range(users_from[first + r], users_from[first + r + 1]):
-            user, weight = users[at], sign * user_values[at]
+            user, weight = users[at], user_values[at]
             for place in range(items_from[user], items_from[user + 1]):
                 row[items[place]] += weight * item_values[place]
         for k in range(row.size):

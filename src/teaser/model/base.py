@@ -473,6 +473,11 @@ def restore(kind: type[Any], content: Content) -> Any:
     # The owner's file of names of groups is read by a fit alone, and may be gone.
     with suppress(RuleError):
         model.check_parameters()
+    # Parts that do not fit each other cannot score a history.
+    n_items = len(model.items_)
+    scores = model.score_batch(sp.csr_array(([1.0], ([0], [0])), shape=(1, n_items)))
+    if scores.shape != (1, n_items) or not np.isfinite(scores).all():
+        raise ValueError("its parts do not fit together")
     return model
 
 

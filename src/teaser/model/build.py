@@ -16,7 +16,7 @@ from teaser.model.dask import Cluster, DaskGram
 from teaser.model.estimate import FitSize, check_memory, choose_gram
 from teaser.model.gpu import build_device_gram
 from teaser.model.gram import ContentGram, DenseGram, Gram, SparseGram, as_array, weigh_users
-from teaser.model.partitioned import as_bytes, choose_held, hold_partitions
+from teaser.model.partitioned import choose_held, hold_partitions
 from teaser.parameters import check_choice
 
 Array = NDArray[Any]
@@ -162,9 +162,8 @@ def placed(
     check_choice("gram", gram, GRAMS)
     check_choice("dtype", dtype, DTYPES)
     X, elsewhere = dataset.X, scheduler is not None or n_workers is not None
-    limit = None if memory_limit is None else as_bytes(memory_limit)
     if not isinstance(X, Interactions):
-        if elsewhere or limit is not None:
+        if elsewhere or memory_limit is not None:
             raise ParameterError(
                 "A memory limit and a cluster are for interactions in partitions, and this data "
                 "set holds them in one matrix. Write them with teaser partition, and prepare "
@@ -174,12 +173,12 @@ def placed(
         return
     size = FitSize(dataset.n_tags + 1, np.dtype(dtype), solver)
     if not elsewhere:
-        yield hold_partitions(X, gram, size, memory_limit=limit, user_power=user_power)
+        yield hold_partitions(X, gram, size, memory_limit=memory_limit, user_power=user_power)
         return
-    if limit is not None:
+    if memory_limit is not None:
         raise ParameterError(
-            "A memory limit is for a fit on this machine alone, and a cluster was named too. Its "
-            "workers have limits of their own (dask worker --memory-limit)."
+            "A memory limit is for a fit on this machine alone. The workers of a cluster have "
+            "limits of their own (dask worker --memory-limit)."
         )
     choice = choose_held(X, gram, size)
     check_memory(X, choice, size, interactions=0)  # workers read the partitions
@@ -198,11 +197,9 @@ def _precomputed(gram: Any, dtype: np.dtype[Any]) -> Array:
             f"A precomputed Gram must be items x items, found the shape {G.shape}."
         )
     G = G.astype(dtype)
-    if not np.isfinite(G).all():
-        raise ParameterError("The precomputed Gram holds values that are not finite.")
-    if (G.diagonal() < 0).any() or not np.allclose(G, G.T, rtol=1e-5):
+    if not (G.diagonal() >= 0).all() or not np.allclose(G, G.T, rtol=1e-5):
         raise ParameterError(
-            "The precomputed Gram is not symmetric with a non-negative diagonal. "
+            "The precomputed Gram is not symmetric and finite with a non-negative diagonal. "
             "Were counts added up in a type too narrow for them?"
         )
     return np.ascontiguousarray(G)

@@ -162,61 +162,52 @@ def check_memory(
         What there is, where that is less than the machine's memory.
     """
     held = {} if interactions is None else {"interactions": interactions}
-    memory = memory_of_fit(X, gram, size) | held
-    need, have = sum(memory.values()), memory_of_machine() if limit is None else limit
-    if need <= have:
-        return
-    by_cg = replace(size, solver="cg")
-    other = sum((memory_of_fit(X, "sparse", by_cg) | held).values())
-    ways = ["fewer tags"]
-    if gram == "dense" and other <= have:
+    by_cg = memory_of_fit(X, "sparse", replace(size, solver="cg")) | held
+    other = sum(by_cg.values())
+    ways = "fewer tags or a larger machine" if limit is None else "fewer tags or a higher limit"
+    if gram == "dense" and other <= (memory_of_machine() if limit is None else limit):
         settings = "solver='cg' and gram='sparse'" if size.solver == "admm" else "gram='sparse'"
-        ways.insert(0, f"{settings} ({say_bytes(other)})")
+        ways = f"{settings} ({say_bytes(other)}), {ways}"
     elif size.dtype == np.float64:
-        ways.insert(0, "dtype='float32'")
-    parts = ", ".join(f"{name} {say_bytes(part)}" for name, part in memory.items())
-    there = f"this machine has {say_bytes(have)}"
-    raise ResourceError(
-        f"A fit of {X.shape[1]:,} items and {size.n_tags:,} tags with a {gram} Gram needs "
-        f"{say_bytes(need)} ({parts}), and "
-        f"{there if limit is None else f'the memory limit is {say_bytes(have)}'}. "
-        f"Use {', '.join(ways)} or {'a larger machine' if limit is None else 'a higher limit'}."
-    )
+        ways = f"dtype='float32', {ways}"
+    what = f"A fit of {X.shape[1]:,} items and {size.n_tags:,} tags with a {gram} Gram"
+    memory = memory_of_fit(X, gram, size) | held
+    where = "on this machine" if limit is None else "within the memory limit"
+    check_fits(what, memory, ways, have=limit, where=where)
 
 
-def check_room(
+def check_fits(
     what: str,
-    n_items: int,
-    dtype: str,
+    memory: Mapping[str, int],
+    advice: str,
     *,
-    arrays: int = 1,
-    rest: int = 0,
-    free_on_gpu: int | None = None,
-    instead: str = "fit a model that needs no such array: Teaser, ItemKNN, WMF",
+    have: int | None = None,
+    where: str = "on this machine",
 ) -> None:
-    """Raise `ResourceError` where items x items arrays do not fit, before they are allocated.
+    """Raise `ResourceError` where memory, in bytes by part, is more than there is.
 
     Parameters
     ----------
-    rest
-        Bytes that are needed beside the arrays.
-    free_on_gpu
-        Bytes that a GPU has, where the arrays are there.
-    instead
-        What can be done, for the message.
+    have, where
+        The bytes that there are, and where; those of this machine by default.
     """
-    need = arrays * n_items**2 * np.dtype(dtype).itemsize
-    have = memory_of_machine() if free_on_gpu is None else free_on_gpu
-    if need + rest > have:
-        beside = f" and {say_bytes(rest)} for the rest" if rest else ""
-        smaller = "Use dtype='float32', or " if dtype == "float64" else ""
-        advice = f"{smaller}{instead}"
+    need, have = sum(memory.values()), memory_of_machine() if have is None else have
+    if need > have:
+        parts = ", ".join(f"{name} {say_bytes(part)}" for name, part in memory.items())
         raise ResourceError(
-            f"{what} of {n_items:,} items needs {say_bytes(need)} for {arrays} items x items "
-            f"array{'s' if arrays > 1 else ''} of {dtype}{beside}, and this "
-            f"{'machine' if free_on_gpu is None else 'GPU'} has {say_bytes(have)}. "
-            f"{advice[0].upper()}{advice[1:]}."
+            f"{what} needs {say_bytes(need)} ({parts}), and {say_bytes(have)} are there {where}. "
+            f"Use {advice}."
         )
+
+
+def check_square(what: str, n_items: int, dtype: str, *, arrays: int = 1) -> None:
+    """Raise `ResourceError` where items x items arrays do not fit, before they are allocated."""
+    advice = "a model that needs no such array: Teaser, ItemKNN, WMF"
+    if dtype == "float64":
+        advice = f"dtype='float32', or {advice}"
+    name = f"{arrays} items x items array{'s' if arrays > 1 else ''} of {dtype}"
+    memory = {name: arrays * n_items**2 * np.dtype(dtype).itemsize}
+    check_fits(f"{what} of {n_items:,} items", memory, advice)
 
 
 @contextmanager

@@ -103,11 +103,10 @@ def build_device_gram(
     if choice == "auto":
         choice = "dense" if need["dense"] <= have else "sparse"
     if need[choice] > have:
-        advice = "gram='sparse', " if choice == "dense" else ""
         raise ResourceError(
             f"A fit of {n_items:,} items and {n_tags:,} tags with a {choice} Gram needs "
             f"{say_bytes(need[choice])} on the GPU, which has {say_bytes(have)} free. "
-            f"Use {advice}fewer tags or device='cpu'."
+            "Use gram='sparse', fewer tags or device='cpu'."
         )
     there = sparse_like(sp.csr_array(X, dtype=dtype), cupy().zeros(1, dtype=dtype))
     return DenseGram(count_product(there, dtype)) if choice == "dense" else ProductGram(there)

@@ -273,20 +273,19 @@ def add_counts(
     G: Array,
     X: sp.csr_array,
     *,
-    sign: float = 1.0,
     first: int = 0,
     turned: sp.csr_array | None = None,
 ) -> None:
-    """Add sign X'X to G, in place; G holds its rows from `first` on, `turned` may be X'."""
+    """Add X'X to G, in place; G holds its rows from `first` on, `turned` may be X'."""
     Xt = sp.csr_array(X.T.tocsr()) if turned is None else turned
     if kernels_for(X.nnz * len(G)) is None:
         Xt = sp.csr_array(Xt[first : first + len(G)], dtype=np.float64)
-        G += sign * (Xt @ sp.csr_array(X, dtype=np.float64)).toarray()
+        G += (Xt @ sp.csr_array(X, dtype=np.float64)).toarray()
         return
     by_item, by_user, count = csr_parts(Xt), csr_parts(X), kernels().add_counts
 
     def work(start: int) -> None:
-        count(by_item, by_user, sign, first + start, G[start : start + _PIECE])
+        count(by_item, by_user, first + start, G[start : start + _PIECE])
 
     in_threads(work, range(0, len(G), _PIECE))
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.explain import PARTS
 from teaser.model._arrays import as_dense
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.scores import UserState, UserStates, press_steps, tag_steps, top_k_rows
-from teaser.model.tables import ItemTable, TagTable
+from teaser.model.tables import TagTable
 from teaser.transparency import OTHER_PARTS, Impacts
 
 Array = NDArray[Any]
@@ -22,19 +21,6 @@ K = 20
 PEOPLE = 300
 # Scores of one block of people, about 8 MB.
 _NUMBERS = 2**20
-
-
-class Scorer(Protocol):
-    """The part of a model with tags that scores people; see `TaggedModel`."""
-
-    @property
-    def item_table_(self) -> ItemTable: ...
-    @property
-    def tag_table_(self) -> TagTable: ...
-    @property
-    def remainder_(self) -> RemainderMatrix: ...
-    def decode(self, affinities: Array) -> Array: ...
-    def decode_viewed(self, rows: sp.csr_array) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +57,7 @@ def measured_users(has_history: Array) -> Array:
     return np.asarray(known[np.unique(spaced)])
 
 
-def measure_impacts(model: Scorer, states: UserStates) -> Impacts | None:
+def measure_impacts(model: Any, states: UserStates) -> Impacts | None:
     """Return what decides in the lists of people, without what they chose; None without a list.
 
     Parameters
@@ -151,7 +137,7 @@ def mean_shares(table: TagTable, sizes: Sequence[Array]) -> ListShares:
     )
 
 
-def list_people(model: Scorer, states: UserStates, *, rng: np.random.Generator) -> Lists:
+def list_people(model: Any, states: UserStates, *, rng: np.random.Generator) -> Lists:
     """Return the lists of some people, what makes up their scores, and what a press changes.
 
     Parameters

@@ -13,9 +13,8 @@ so that "because you viewed" then means: because it is close to what you viewed.
 docs/users/model.md.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -67,30 +66,23 @@ def binary(matrix: sp.csr_array) -> sp.csr_array:
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class Ridge:
-    """A ridge from terms to columns Y with a free mean; `B` has a row for each common term."""
+def fit_ridge(terms: sp.csr_array, Y: sp.csr_array) -> Callable[[sp.csr_array], Array]:
+    """Return a function that predicts Y of further items from their terms, with a free mean.
 
-    common: Array
-    intercept: Array
-    B: Array
-
-    @classmethod
-    def fit(cls, terms: sp.csr_array, Y: sp.csr_array) -> Self:
-        """Learn from items: their terms, 0 or 1, and Y (items x columns)."""
-        n, carriers = terms.shape[0], np.bincount(terms.indices, minlength=terms.shape[1])
-        common = np.sort(np.argsort(-carriers, kind="stable")[:_MOST_TERMS])
-        common = common[carriers[common] > 0]
-        A, mean, mean_Y = terms[:, common], carriers[common] / n, Y.sum(axis=0) / n
-        M = (A.T @ A).toarray() - n * np.outer(mean, mean)
-        M[np.diag_indices_from(M)] += PENALTY
-        right = (A.T @ Y).toarray() - n * np.outer(mean, mean_Y)
-        B = solve(M, right, assume_a="pos") if len(common) else right
-        return cls(common, mean_Y - mean @ B, B)
-
-    def predict(self, terms: sp.csr_array) -> Array:
-        """Return Y of further items."""
-        return np.asarray(terms[:, self.common] @ self.B + self.intercept)
+    Parameters
+    ----------
+    terms, Y
+        The terms of known items, 0 or 1, and their Y (items x columns).
+    """
+    n, carriers = terms.shape[0], np.bincount(terms.indices, minlength=terms.shape[1])
+    common = np.sort(np.argsort(-carriers, kind="stable")[:_MOST_TERMS])
+    common = common[carriers[common] > 0]
+    A, mean, mean_Y = terms[:, common], carriers[common] / n, Y.sum(axis=0) / n
+    M = (A.T @ A).toarray() - n * np.outer(mean, mean)
+    M[np.diag_indices_from(M)] += PENALTY
+    right = (A.T @ Y).toarray() - n * np.outer(mean, mean_Y)
+    B = solve(M, right, assume_a="pos") if len(common) else right
+    return lambda new: np.asarray(new[:, common] @ B + (mean_Y - mean @ B))
 
 
 def strongest(memberships: Array) -> sp.csr_array:
@@ -126,11 +118,11 @@ def predict_rows(
     """
     A = binary(sp.csr_array(sp.hstack(terms, format="csr")))
     Y = D[:, n_declared:]
-    ridge, highest = Ridge.fit(A[chosen], Y[chosen]), Y[:, [-1]].max()
+    predict, highest = fit_ridge(A[chosen], Y[chosen]), Y[:, [-1]].max()
     rows = []
     for first in range(0, len(new), height := max(1, _BLOCK // Y.shape[1])):
         some = new[first : first + height]
-        found = ridge.predict(A[some])
+        found = predict(A[some])
         groups = strongest(found[:, :-1]) * ("groups" in wanted)
         popularity = np.clip(found[:, -1:], 0.0, highest) * ("popularity" in wanted)
         parts = [D[some][:, :n_declared], groups, sp.csr_array(popularity)]

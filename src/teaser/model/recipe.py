@@ -136,18 +136,6 @@ class Recipe:
     def __repr__(self) -> str:
         return f"<Recipe: {self.chosen}, {counted(len(self.tried), 'trial')}>"
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Write the best trial of each name as lines, for IPython in a terminal."""
-        lines = [f"{self.chosen}: {self.why}"]
-        for trial in self.table():
-            if trial.ndcg is None:
-                lines += [f"  {trial.name} is left out: {trial.reason}"] if trial.reason else []
-                continue
-            pairs = zip(self.columns(), self.cells(trial), strict=True)
-            shown = ", ".join(f"{name} {cell}" for name, cell in pairs if cell)
-            lines.append(f"  {trial.name}: {shown}")
-        printer.text("\n".join(lines))
-
     def _repr_html_(self) -> str:
         return draw_recipe(self.draw())
 

@@ -697,15 +697,26 @@ def solve(
         l2_weights=l2_weights, l2_encoder=l2_encoder, solver=solver, gram=gram, tol=tol,
         max_iter=max_iter, dtype=dtype, rng=rng, device=device,
     )  # fmt: skip
-    powers = {"user_power": user_power, "ridge_power": ridge_power, "item_power": item_power}
-    for name, power in powers.items():
-        check_power(name, power)
+    check_power("user_power", user_power)
+    check_power("ridge_power", ridge_power)
+    check_power("item_power", item_power)
+    kind = np.dtype(dtype)
+    matrix, decoder = as_matrix(X, "X", kind), as_matrix(D, "D", kind)
+    if matrix.shape[1] != decoder.shape[0]:
+        raise ParameterError(
+            f"X has {matrix.shape[1]:,} items (columns) and D {decoder.shape[0]:,} (rows). "
+            "They must be the same items, in the same order."
+        )
+    if start is not None:
+        start = as_dense(as_matrix(start, "start", kind))
+        if start.shape != decoder.shape:
+            raise ParameterError(
+                f"start must be an encoder of {decoder.shape[0]:,} items x {decoder.shape[1]:,} "
+                f"tags; found the shape {start.shape}."
+            )
     limits = Limits(tol=tol, max_iter=max_iter, callback=callback)
 
-    def work() -> Solution:
-        kind = np.dtype(dtype)
-        matrix, decoder = _as_pair(X, D, kind)
-        begin = None if start is None else _as_start(start, decoder.shape, kind)
+    def work() -> Solution:  # a frame of its own, which is cleared where a GPU runs out of memory
         size = FitSize(decoder.shape[1], kind, solver)
         operator = build_gram(matrix, gram, size, device=device, user_power=user_power)
         counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
@@ -719,7 +730,7 @@ def solve(
             column_weight=column_weights(counts, item_power),
         )
         equation = EncoderEquation(system, float(l2_weights), float(l2_encoder))
-        return dispatch(equation, limits, solver=solver, start=begin)
+        return dispatch(equation, limits, solver=solver, start=start)
 
     with explained_memory_error("The solver"):
         return work()
@@ -809,13 +820,10 @@ def check_settings(
             "device='cuda' needs solver='cg' and gram='auto', 'dense' or 'sparse'. Change them, or "
             "use device='cpu'."
         )
-    if isinstance(gram, str) and gram not in GRAMS:
-        raise ParameterError(
-            f"gram must be one of {', '.join(GRAMS)}, or an operator, found {gram!r}."
-        )
-    if not isinstance(dtype, str | type | np.dtype) or str(np.dtype(dtype)) not in DTYPES:
-        raise ParameterError(f"dtype must be 'float32' or 'float64', found {dtype!r}.")
-    check_tolerance(tol, str(np.dtype(dtype)), solver)
+    if isinstance(gram, str):
+        check_choice("gram", gram, GRAMS)
+    check_choice("dtype", dtype, DTYPES)
+    check_tolerance(tol, dtype, solver)
 
 
 def check_tolerance(tol: Any, dtype: str, solver: str = "cg") -> None:
@@ -843,46 +851,18 @@ def check_tolerance(tol: Any, dtype: str, solver: str = "cg") -> None:
 def as_matrix(given: Any, name: str, dtype: np.dtype[Any]) -> sp.csr_array:
     """Return a checked sparse copy; the type is widened before anything is added up."""
     try:
-        if given is None or np.iscomplexobj(given):
-            raise TypeError(f"found {'nothing' if given is None else 'complex numbers'}")
-        if sp.issparse(given):
-            matrix = sp.csr_array(given.astype(dtype))
-        else:
-            matrix = sp.csr_array(np.atleast_2d(np.asarray(given)).astype(dtype))
+        wide = given if sp.issparse(given) else np.atleast_2d(np.asarray(given))
+        matrix = sp.csr_array(wide.astype(dtype))
     except (TypeError, ValueError) as error:
         raise ParameterError(f"{name} cannot be read as a matrix of numbers: {error}.") from error
-    if 0 in matrix.shape:
-        raise ParameterError(f"{name} is empty, its shape is {matrix.shape}.")
-    if not np.isfinite(matrix.data).all():
-        bad = int((~np.isfinite(matrix.data)).sum())
+    n_bad = int((~np.isfinite(matrix.data)).sum())
+    if 0 in matrix.shape or n_bad:
         raise ParameterError(
-            f"{name} holds {bad:,} values that are not finite in {dtype}. Remove or replace them."
+            f"{name} must hold finite numbers; found the shape {matrix.shape} and {n_bad:,} values "
+            f"that are not finite in {dtype}."
         )
     matrix.sum_duplicates()
     return matrix
-
-
-def _as_pair(X: Any, D: Any, dtype: np.dtype[Any]) -> tuple[sp.csr_array, sp.csr_array]:
-    X, D = as_matrix(X, "X", dtype), as_matrix(D, "D", dtype)
-    if X.shape[1] != D.shape[0]:
-        raise ParameterError(
-            f"X has {X.shape[1]:,} items (columns) and D {D.shape[0]:,} (rows). "
-            "They must be the same items, in the same order."
-        )
-    return X, D
-
-
-def _as_start(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-    try:
-        start = np.asarray(given, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"start cannot be read as an encoder: {error}.") from error
-    if start.shape != shape or not np.isfinite(start).all():
-        raise ParameterError(
-            f"start must be an encoder of {shape[0]:,} items x {shape[1]:,} tags, all finite; "
-            f"found the shape {start.shape}."
-        )
-    return start
 
 
 def not_positive_definite(dtype: np.dtype[Any]) -> str:

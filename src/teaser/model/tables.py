@@ -34,7 +34,6 @@ from teaser.data.tags import (
 from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
 from teaser.leaning import Carriers, find_carriers, find_group_carriers
-from teaser.parameters import is_number
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 Array = NDArray[Any]
@@ -135,12 +134,7 @@ class Basis:
         if "basis.q" not in arrays:
             return None
         group, share, q = (np.array(arrays[f"basis.{name}"]) for name in ("group", "share", "q"))
-        omega = float(settings["omega"])
-        sizes_fit = share.ndim == q.ndim == group.ndim == 1 and len(share) <= len(q) == len(group)
-        groups_fit = group.dtype.kind == "i" and ((group >= -1) & (group < len(q))).all()
-        if not (sizes_fit and groups_fit and np.isfinite(q).all() and 0 < omega < np.inf):
-            raise ValueError("its basis is not whole")
-        return cls(group, share, q, omega)
+        return cls(group, share, q, float(settings["omega"]))
 
     @cached_property
     def _n_groups(self) -> int:
@@ -148,20 +142,13 @@ class Basis:
 
     @cached_property
     def _centred(self) -> tuple[Array, Array]:
-        """The columns of centred features, and the number of the feature of each."""
-        places = np.flatnonzero(self.group >= 0)
+        """The learned columns of centred features, and the number of the feature of each."""
+        places = np.flatnonzero(self.group[: self.n_learned] >= 0)
         return places, self.group[places]
-
-    @cached_property
-    def _centred_learned(self) -> tuple[Array, Array]:
-        """The same of the columns that the encoder has."""
-        places, group = self._centred
-        known = places < self.n_learned
-        return places[known], group[known]
 
     def _means(self, p: Array) -> Array:
         """Return m_f of each centred feature."""
-        places, group = self._centred_learned
+        places, group = self._centred
         return np.bincount(group, self.share[places] * p[places], minlength=self._n_groups)
 
 
@@ -483,20 +470,13 @@ class TagTable:
         if (n_items, n_tags) != (len(content.tables["items"]), len(tags)):
             raise ValueError("its decoder, items and tags are of different sizes")
         basis = Basis.unpack(content.settings, content.arrays)
-        if basis is not None and len(basis.q) + 1 != n_tags:
-            raise ValueError("its basis does not fit its tags")
         named = content.settings.get("aliases", [])
         aliases = {Tag(*old): Tag(*new) for old, new in named}
         rules = Rules.from_dict(content.settings["rules"])
         check_roles(rules.roles, content.tables["items"].columns)
         scale = content.arrays.get("item_scale")
-        if scale is not None and (scale.shape != (n_items,) or not (np.asarray(scale) > 0).all()):
-            raise ValueError("the scale of its items does not fit them")
-        spread = content.settings.get("spread")
-        if spread is not None and not (is_number(spread) and 0 < spread < np.inf):
-            raise ValueError("the spread of its profiles is not a number above 0")
         scale = None if scale is None else np.array(scale)
-        return cls(tags, D, rules, basis, aliases, scale, spread)
+        return cls(tags, D, rules, basis, aliases, scale, content.settings.get("spread"))
 
     def pack(self) -> Packed:
         """Return settings, arrays and tables to be saved."""

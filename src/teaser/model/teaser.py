@@ -463,9 +463,8 @@ class Teaser(TaggedModel):
         super().unpack(content)
         arrays, fit = content.arrays, content.settings["fit"]
         self.encoder_ = unpack_encoder(arrays, self.tag_table_.n_learned)
-        n_learned, width = self.encoder_.shape
-        self._remainder = unpack_remainder(arrays, n_learned, len(self.items_))
-        self._user_rows = unpack_user_rows(arrays, content.tables, width)
+        self._remainder = unpack_remainder(arrays, len(self.items_))
+        self._user_rows = unpack_user_rows(arrays, content.tables, self.encoder_.shape[1])
         self.groups_ = Groups.unpack(content)
         recipe = content.settings.get("recipe")
         self.recipe_ = None if recipe is None else Recipe.from_dict(recipe)
@@ -473,10 +472,6 @@ class Teaser(TaggedModel):
         self.iterations_ = fit["iterations"]
         self.residual_ = fit["residual"]
         self.converged_ = fit["converged"]
-        if width != self.tag_table_.n_learned or n_learned > len(self.items_):
-            raise ValueError("its parts are of different sizes")
-        if not np.isfinite(self.residual_):
-            raise ValueError("its residual is not finite")
 
     def _solver_report(self) -> dict[str, Any]:
         """Return how the solver ended."""

@@ -10,7 +10,7 @@ from oracles import Array, random_problem, slow_nearest, without_diagonal
 
 from teaser.errors import ResourceError
 from teaser.extensions import Remainder
-from teaser.model.extensions import remainder as module
+from teaser.model import estimate as cost
 from teaser.model.extensions.remainder import Explained, check_neighbours, neighbour_remainder
 from teaser.model.gram import DenseGram, Gram, SparseGram, nearest
 
@@ -113,11 +113,11 @@ def test_it_is_the_minimum_on_the_support(seed: int, kind: str) -> None:
 
 def test_what_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     check_neighbours("float64", 4, n_items=14)
-    monkeypatch.setattr(module, "memory_of_machine", lambda: 5_500)
-    with pytest.raises(ResourceError, match=r"4 neighbours for 14 items needs .* has 6 kB"):
+    monkeypatch.setattr(cost, "memory_of_machine", lambda: 5_500)
+    with pytest.raises(ResourceError, match=r"4 neighbours for 14 items needs .*6 kB are there"):
         check_neighbours("float64", 4, n_items=14)
     # An item has no more neighbours than there are items.
-    monkeypatch.setattr(module, "memory_of_machine", lambda: 100_000)
+    monkeypatch.setattr(cost, "memory_of_machine", lambda: 100_000)
     check_neighbours("float64", 10**9, n_items=14)
     gram = held(problem(0)[0], "sparse")
     assert (nearest(gram, 10**9) != nearest(gram, 13)).nnz == 0

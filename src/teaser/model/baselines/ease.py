@@ -5,13 +5,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser import artifact
 from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model._inverse import invert_gram, item_weights
 from teaser.model.base import Model
 from teaser.model.build import build_gram, check_dense_settings
-from teaser.model.estimate import FitSize, check_room
+from teaser.model.estimate import FitSize, check_square
 from teaser.model.extensions.content import Content, content_rows
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import item_ridge, own_diagonal
@@ -85,7 +84,7 @@ class EASE(Model):
         """Learn the weights."""
         self.check_parameters()
         check_dataset(dataset)
-        check_room(type(self).__name__, dataset.n_items, self.dtype)
+        check_square(type(self).__name__, dataset.n_items, self.dtype)
         B = self._find_weights(*self._invert(dataset))
         factors = (self.weights or PLAIN).of_history(dataset.item_counts)
         self.keep_items(dataset)
@@ -125,13 +124,6 @@ class EASE(Model):
         check_number("l2", self.l2)
         self.check_options()
         check_dense_settings(self.gram, self.dtype)
-
-    def unpack(self, content: artifact.Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
-        super().unpack(content)
-        n_items = len(self.items_)
-        if self.weights_.shape != (n_items, n_items):
-            raise ValueError("its weights are not items x items")
 
 
 class RDLAE(EASE):

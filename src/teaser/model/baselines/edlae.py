@@ -10,16 +10,16 @@ from scipy.linalg import cho_factor, cho_solve
 
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.errors import ConvergenceWarning, ParameterError, SolverError
+from teaser.errors import ConvergenceWarning, SolverError
 from teaser.model._inverse import invert, item_weights
 from teaser.model.base import Model
 from teaser.model.build import check_dense_settings, dense_gram
-from teaser.model.estimate import check_room
+from teaser.model.estimate import check_square
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs, scale_rows
 from teaser.model.gram import column_weights, item_ridge
 from teaser.model.solve import Callback, Limits, check_tolerance
 from teaser.model.tables import Packed, check_dataset
-from teaser.parameters import check_count, check_number, check_rng
+from teaser.parameters import check_choice, check_count, check_number, check_rng
 
 Array = NDArray[Any]
 
@@ -131,28 +131,27 @@ class EDLAE(Model):
         self.check_parameters()
         check_dataset(dataset)
         rank = self._rank(dataset)
-        check_room("EDLAE", dataset.n_items, self.dtype, arrays=1 if rank is None else 2)
-        how = PLAIN if self.weights is None else self.weights
+        check_square("EDLAE", dataset.n_items, self.dtype, arrays=1 if rank is None else 2)
+        how = self.weights or PLAIN
         G = dense_gram(dataset.X, self.gram, self.dtype, user_power=how.user_power)
         # diag(L): the ridge of each item
         penalty = item_ridge(G.diagonal(), self.l2, how.ridge_power).astype(G.dtype)
         penalty += self.dropout / (1 - self.dropout) * G.diagonal()
+        factors = how.of_history(dataset.item_counts)
         if rank is None:
             G.flat[:: len(G) + 1] += penalty
             # B_ij = -C_ij / C_jj with C = (X'X + L)^-1, as for EASE.
-            weights = item_weights(invert(G))
-            found = Factors(weights, weights[:, :0], (), True)
+            E = item_weights(invert(G))
+            E = E if factors is None else scale_pairs(E, factors)
+            found = Factors(E, E[:, :0], (), True)
         else:
             rng = np.random.default_rng(self.rng)
             c = column_weights(dataset.item_counts, how.item_power)
             limits = Limits(tol=self.tol, max_iter=self.max_iter, callback=callback)
             found = alternate(G, penalty, rank, limits, rng, column_weight=c)
-        factors = how.of_history(dataset.item_counts)
-        if factors is not None and rank is None:
-            found = replace(found, encoder=scale_pairs(found.encoder, factors))
-        elif factors is not None:
-            E, D = scale_rows(found.encoder, factors), scale_rows(found.decoder, 1 / factors)
-            found = replace(found, encoder=E, decoder=D)
+            if factors is not None:
+                E, D = scale_rows(found.encoder, factors), scale_rows(found.decoder, 1 / factors)
+                found = replace(found, encoder=E, decoder=D)
         self.keep_items(dataset)
         self.encoder_, self.decoder_ = found.encoder, found.decoder
         self.own_ = np.zeros(len(G)) if rank is None else _rowdot(found.encoder, found.decoder)
@@ -184,13 +183,10 @@ class EDLAE(Model):
         check_number("l2", self.l2)
         if self.dropout != 0 or isinstance(self.dropout, bool):
             check_number("dropout", self.dropout, most=1.0)
-        if isinstance(self.rank, str) and self.rank not in ("tags", "full"):
-            raise ParameterError(
-                f"rank must be a whole number, 'tags', 'full' or None, found {self.rank!r}."
-            )
-        if not isinstance(self.rank, str) and self.rank is not None:
+        if isinstance(self.rank, str):
+            check_choice("rank", self.rank, ("tags", "full"))
+        elif self.rank is not None:
             check_count("rank", self.rank)
-        check_number("tol", self.tol, most=1.0)
         check_count("max_iter", self.max_iter)
         check_rng(self.rng)
         check_dense_settings(self.gram, self.dtype)
@@ -207,11 +203,6 @@ class EDLAE(Model):
         super().unpack(content)
         fit = content.settings["fit"]
         self.objective_, self.converged_ = tuple(fit["objective"]), fit["converged"]
-        n_items, rank = len(self.items_), self.decoder_.shape[1]
-        if self.encoder_.shape != (n_items, rank or n_items) or len(self.decoder_) != n_items:
-            raise ValueError("its factors do not fit its items")
-        if self.own_.shape != (n_items,):
-            raise ValueError("its diagonal does not fit its items")
 
 
 def alternate(
@@ -236,6 +227,10 @@ def alternate(
     form, and g moves by the constraint's error over diag(C): at full rank the first g is exact.
     """
     tol, max_iter, c = float(limits.tol), limits.max_iter, column_weight
+
+    def column(values: Array) -> Array:
+        return np.asarray(values.astype(G.dtype)[:, None])
+
     g_items = G.diagonal().astype(np.float64)
     h_items = g_items + penalty
     D = _leading_subspace(G, rank, rng)
@@ -251,8 +246,16 @@ def alternate(
     change = np.inf
     for iteration in range(1, max_iter + 1):
         # M = dM(b) + C (G dM(c) + dM(g)) = dM(c + b) + C dM(g - penalty c)
-        E = _encode(C, D, inner, c + b, g - penalty * c)
-        HE, D, outer = _decode(G, E, penalty, b, g, c)
+        right = C @ (D * column(g - penalty * c))
+        right += D * column(c + b)
+        E = _divide(right, inner)
+        # M'H E = c * G E + g * E + b * (H E), where HE is G E until the penalty is added.
+        HE = G @ E
+        right = HE * column(c) + E * column(g)
+        HE += E * column(penalty)
+        right += HE * column(b)
+        outer = E.T @ HE
+        D = _divide(right, outer)
         inner = D.T @ D
         own, pull = _rowdot(E, D), _rowdot(HE, D)
         # tr(C G C) - 2 tr(C G W) + tr(W'HW) with W = P(E D') and C = dM(c) here
@@ -270,28 +273,13 @@ def alternate(
         b = (pull - c * g_items - g) / h_items
         g = g + weight * (b - own)
     else:
-        _warn(max_iter, change, tol)
-    return Factors(E, D / _column(c, D), tuple(objective), bool(change <= tol))
-
-
-def _encode(C: Array, D: Array, inner: Array, stay: Array, move: Array) -> Array:
-    """Return E = M D (D'D)^-1, where M D = dM(stay) D + C dM(move) D."""
-    right = C @ (D * _column(move, D))
-    right += D * _column(stay, D)
-    return _divide(right, inner)
-
-
-def _decode(
-    G: Array, E: Array, penalty: Array, b: Array, g: Array, c: Array
-) -> tuple[Array, Array, Array]:
-    """Return H E, D = M'H E (E'H E)^-1 and E'H E."""
-    HE = G @ E
-    # M'H E = c * G E + g * E + b * (H E), where HE is G E until the penalty is added.
-    right = HE * _column(c, E) + E * _column(g, E)
-    HE += E * _column(penalty, E)
-    right += HE * _column(b, E)
-    outer = E.T @ HE
-    return HE, _divide(right, outer), outer
+        warnings.warn(
+            f"EDLAE stopped after {max_iter} iterations at a change of {change:.1e}, above "
+            f"tol={tol:.1e}. Raise max_iter, or accept a larger tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return Factors(E, D / column(c), tuple(objective), bool(change <= tol))
 
 
 def _leading_subspace(G: Array, rank: int, rng: np.random.Generator) -> Array:
@@ -322,16 +310,3 @@ def _rowdot(A: Array, B: Array) -> Array:
 
 def _sum(A: Array, B: Array) -> float:
     return float(np.einsum("ij,ij->", A, B, dtype=np.float64))
-
-
-def _column(values: Array, like: Array) -> Array:
-    return np.asarray(values.astype(like.dtype)[:, None])
-
-
-def _warn(iterations: int, change: float, tol: float) -> None:
-    warnings.warn(
-        f"EDLAE stopped after {iterations} iterations at a change of {change:.1e}, above "
-        f"tol={tol:.1e}. Raise max_iter, or accept a larger tol.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )

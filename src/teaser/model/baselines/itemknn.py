@@ -69,8 +69,6 @@ class ItemKNN(Model):
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         shape = (len(self.items_), len(self.items_))
         self.similarity_ = unpack("similarity", content.arrays, shape).astype(np.float64)
-        if not np.isfinite(self.similarity_.data).all():
-            raise ValueError("its similarities are not finite")
 
 
 # A block of counts is a sparse matrix that may be nearly full: keep it near 50 MB.

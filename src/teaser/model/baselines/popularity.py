@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.model.base import Model
 from teaser.model.tables import check_dataset
@@ -24,8 +23,3 @@ class Popularity(Model):
         """Return the popularity of every item, once for every row of histories."""
         rows = self.check_histories(X)
         return np.tile(self.popularity_, (rows.shape[0], 1))
-
-    def unpack(self, content: Content) -> None:
-        """Raise `ValueError` where the saved counts are not finite."""
-        if not np.isfinite(self.popularity_).all():
-            raise ValueError("its counts are not finite")

@@ -167,7 +167,7 @@ class Product(TaggedModel):
 
     def fit(self, dataset: Dataset) -> Self:
         """Fit both parts."""
-        self._check_parts()
+        self._check_parts(fitted=False)
         self._fitted = (self.tagged.clone().fit(dataset), self.other.clone().fit(dataset))
         return self
 
@@ -179,7 +179,7 @@ class Product(TaggedModel):
     @property
     def item_table_(self) -> ItemTable:
         """The items of both parts."""
-        self._check_parts_fitted()
+        self._check_parts(fitted=True)
         return self.parts[0].item_table_
 
     @property
@@ -212,7 +212,7 @@ class Product(TaggedModel):
 
     def check_fitted(self) -> None:
         """Raise unless both parts are fitted, and to the same items."""
-        self._check_parts_fitted()
+        self._check_parts(fitted=True)
         ours, theirs = (part.items_ for part in self.parts)
         if ours is not theirs and ours != theirs:
             raise ParameterError(
@@ -275,10 +275,7 @@ class Product(TaggedModel):
     def from_content(cls, content: Content) -> Self:
         """Return the model that was saved; its arrays stay on disk until they are used."""
         model = cls(*(_part(content, name) for name in _PARTS))
-        try:
-            model.check_fitted()
-        except ParameterError as error:
-            raise ValueError(str(error)) from error
+        model.check_fitted()
         return model
 
     def _score_block(self, states: UserStates, placed: ResolvedFilters) -> Array:
@@ -293,37 +290,31 @@ class Product(TaggedModel):
         return ScoredParts(multiply(explained[None], unexplained[None])[0], explained, unexplained)
 
     def _explanation(
-        self, i: int, state: UserState, scored: Scored, placed: ResolvedFilters
+        self, i: int, state: UserState, scored: Any, placed: ResolvedFilters
     ) -> Explanation:
         said = super()._explanation(i, state, scored, placed)
-        if not isinstance(scored, ScoredParts):
-            return said
         return PartExplanation(cover=self._cover(i, scored), **vars(said))
 
     def _entries(
         self,
         places: Array,
         state: UserState,
-        scored: Scored,
+        scored: Any,
         negative: bool,
         placed: ResolvedFilters,
         *,
         evidence: bool = True,
     ) -> Recommendations:
         entries = super()._entries(places, state, scored, negative, placed, evidence=evidence)
-        if not isinstance(scored, ScoredParts):
-            return entries
         return Recommendations(
             PartRecommendation(cover=self._cover(i, scored), **vars(entry))
             for i, entry in zip(places.tolist(), entries, strict=True)
         )
 
     def _difference(
-        self, pair: tuple[int, int], state: UserState, scored: Scored, placed: ResolvedFilters
+        self, pair: tuple[int, int], state: UserState, scored: Any, placed: ResolvedFilters
     ) -> Difference:
         found = super()._difference(pair, state, scored, placed)
-        if not isinstance(scored, ScoredParts):
-            return found
         cover, other_cover = (self._cover(i, scored) for i in pair)
         return PartDifference(cover=cover, other_cover=other_cover, **vars(found))
 
@@ -337,16 +328,14 @@ class Product(TaggedModel):
             alone=not (scored.unexplained > 0).any(),
         )
 
-    def _check_parts(self) -> None:
+    def _check_parts(self, *, fitted: bool) -> None:
         if not isinstance(self.tagged, TaggedModel) or not isinstance(self.other, Model):
             raise ParameterError(
                 "A Product is of a model with tags and another model, found a "
                 f"{type(self.tagged).__name__} and a {type(self.other).__name__}."
             )
 
-    def _check_parts_fitted(self) -> None:
-        self._check_parts()
-        for part in self.parts:
+        for part in self.parts if fitted else ():
             try:
                 part.check_fitted()
             except NotFittedError as error:

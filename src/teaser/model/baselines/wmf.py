@@ -121,13 +121,6 @@ class WMF(Model):
         check_count("max_iter", self.max_iter)
         check_rng(self.rng)
 
-    def unpack(self, content: Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
-        super().unpack(content)
-        n_factors = self.factors_.shape[1]
-        if len(self.factors_) != len(self.items_) or self.inverse_.shape != (n_factors, n_factors):
-            raise ValueError("its factors do not fit its items")
-
 
 class WMFS(TaggedModel):
     """WMF-S: weighted matrix factorisation with the items' factors fixed to their tags.
@@ -212,15 +205,6 @@ class WMFS(TaggedModel):
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         super().unpack(content)
         self.n_learned_ = content.settings["n_learned"]
-        n_tags = self.tag_table_.n_learned
-        if self.inverse_.shape != (n_tags, n_tags):
-            raise ValueError("its inverse does not fit its tags")
-        if not 0 <= self.n_learned_ <= len(self.items_):
-            raise ValueError("it learned from more items than it has")
-
-
-# Cells of an array of history items x factors: near 256 MB in double precision.
-_CELLS = 2**25
 
 
 def ridge_inverse(Y: Any, l2: float) -> Array:
@@ -252,21 +236,11 @@ def fold_in(rows: sp.csr_array, Y: Any, inverse: Array, alpha: float) -> Array:
         Factors of the items (items x factors), dense or sparse.
     """
     out = np.zeros((rows.shape[0], Y.shape[1]))
-    for users in _groups(np.diff(rows.indptr), _CELLS // Y.shape[1]):
-        histories = [rows.indices[rows.indptr[u] : rows.indptr[u + 1]] for u in users]
-        if sp.issparse(Y):
-            # K times an item's factors is the same for every user who chose it.
-            items = np.unique(np.concatenate(histories))
-            spread = np.asarray(Y[items] @ inverse)
-        for u, places in zip(users, histories, strict=True):
-            x = rows.data[rows.indptr[u] : rows.indptr[u + 1]].astype(np.float64)
-            root = np.sqrt(x)
-            own = _times(Y[places], root)
-            if sp.issparse(Y):
-                Z = root[:, None] * spread[np.searchsorted(items, places)]
-            else:
-                Z = own @ inverse
-            out[u] = _one_user(Z, own, inverse, alpha, _target(x, alpha))
+    for u in np.flatnonzero(np.diff(rows.indptr)).tolist():
+        history = slice(rows.indptr[u], rows.indptr[u + 1])
+        x = rows.data[history].astype(np.float64)
+        own = _times(Y[rows.indices[history]], np.sqrt(x))
+        out[u] = _one_user(np.asarray(own @ inverse), own, inverse, alpha, _target(x, alpha))
     return out
 
 
@@ -304,13 +278,6 @@ def _in_history(Z: Array, own: Any, alpha: float, right: Array) -> Array:
         return np.asarray(cho_solve(cho_factor(A, lower=True), right))
     except np.linalg.LinAlgError as error:
         raise SolverError(f"The saved inverse of this model is none: {error}.") from error
-
-
-def _groups(lengths: Array, most: int) -> list[list[int]]:
-    """Return users with a history, in groups of about `most` items in all."""
-    users = np.flatnonzero(lengths)
-    group = np.cumsum(lengths[users]) // max(1, most)
-    return [users[group == g].tolist() for g in np.unique(group)]
 
 
 def _need(module: str) -> Any:

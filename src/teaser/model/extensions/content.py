@@ -25,8 +25,6 @@ from teaser.parameters import Options, is_number
 
 Array = NDArray[Any]
 log = logging.getLogger("teaser")
-# Beyond this weight interactions hardly count. The best ones lie from 0.1 to 10.
-_DROWNING = 100.0
 # Items without content are warned of if they are more than this share.
 _MANY_BLANK = 0.05
 # A word of one item says nothing of others.
@@ -55,8 +53,7 @@ class Content(Options):
             raise ParameterError(
                 f"content.weight must be a finite number of at least 0, found {self.weight!r}."
             )
-        named = isinstance(self.text, tuple) and all(isinstance(c, str) and c for c in self.text)
-        if not named or len(set(self.text)) < len(self.text):
+        if not isinstance(self.text, tuple) or len(set(self.text)) < len(self.text):
             raise ParameterError(
                 "content.text must be a tuple of different columns, such as ('description',), "
                 f"found {self.text!r}."
@@ -74,17 +71,12 @@ def content_rows(options: Content | None, dataset: Dataset) -> sp.csr_array | No
     parts = [S] if S.nnz else []
     if options.text:
         parts.append(count_words(dataset.table, options.text))
-    if not parts:
-        raise ParameterError(
-            "content needs tags or texts, and the items have no tags. Use rules that find tags, "
-            "name text columns, as in Content(text=('description',)), or leave content out."
-        )
-    T = cosine_rows(parts)
+    T = cosine_rows(parts) if parts else S
     blank = int((np.diff(T.indptr) == 0).sum())
     if blank == T.shape[0]:
         raise ParameterError(
-            "content tells no two items apart: all items have the same tags and words. Use other "
-            "rules or columns, or leave content out."
+            "content needs tags or words that tell items apart, and found none. Use other rules, "
+            "name text columns, as in Content(text=('description',)), or leave content out."
         )
     if blank:
         log.log(
@@ -92,12 +84,6 @@ def content_rows(options: Content | None, dataset: Dataset) -> sp.csr_array | No
             "%d of %d items have no tag or word that tells them apart: content says nothing of "
             "them",
             *(blank, T.shape[0]),
-        )
-    if options.weight > _DROWNING:
-        log.warning(
-            "content.weight=%g: shared tags and words count %g times as much as the choices of an "
-            "average item, which drowns interactions. Weights from 0.1 to 10 are usual",
-            *(options.weight, options.weight),
         )
     return sp.csr_array(np.sqrt(float(options.weight)) * T)
 

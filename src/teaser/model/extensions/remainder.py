@@ -31,8 +31,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.matrix import pack
-from teaser.errors import ResourceError, SolverError
-from teaser.files import memory_of_machine, say_bytes
+from teaser.errors import SolverError
 from teaser.model._arrays import (
     Matrix,
     blocks,
@@ -44,7 +43,7 @@ from teaser.model._arrays import (
     to_host,
 )
 from teaser.model._inverse import invert_gram
-from teaser.model.estimate import Estimate, check_room, dense_rate
+from teaser.model.estimate import Estimate, check_fits, dense_rate
 from teaser.model.extensions.sparse import unpack_mapped
 from teaser.model.gpu import free_memory
 from teaser.model.gram import (
@@ -184,15 +183,15 @@ def check_inverse(
 ) -> None:
     """Raise `ResourceError` where the items x items arrays of a joint remainder do not fit."""
     n_items, n_tags = shape
-    check_room(
-        "A remainder",
-        n_items,
-        dtype.name,
-        # The GPU makes the inverse beside its argument and an identity.
-        arrays=arrays + 2 * on_gpu,
-        rest=7 * n_items * n_tags * dtype.itemsize + 3 * n_tags**2 * 8,
-        free_on_gpu=free_memory() if on_gpu else None,
-        instead="use fewer items, or no remainder: tags alone need no such array",
+    # The GPU makes the inverse beside its argument and an identity.
+    memory = {"items x items": (arrays + 2 * on_gpu) * n_items**2 * dtype.itemsize}
+    memory["items x tags"] = 7 * n_items * n_tags * dtype.itemsize + 3 * n_tags**2 * 8
+    check_fits(
+        f"A full remainder of {n_items:,} items",
+        memory,
+        "neighbours, dtype='float32' or fewer items",
+        have=free_memory() if on_gpu else None,
+        where="on the GPU" if on_gpu else "on this machine",
     )
 
 
@@ -299,21 +298,11 @@ def pack_remainder(R: RemainderMatrix | None) -> dict[str, Array]:
     return {"remainder": R} if isinstance(R, np.ndarray) else pack("remainder", R)
 
 
-def unpack_remainder(
-    arrays: Mapping[str, Array], n_learned: int, n_items: int
-) -> RemainderMatrix | None:
-    """Return what `pack_remainder` took apart; it stays on disk until it is used.
-
-    Parameters
-    ----------
-    n_learned, n_items
-        How many items there were at the fit, and are now.
-    """
+def unpack_remainder(arrays: Mapping[str, Array], n_items: int) -> RemainderMatrix | None:
+    """Return what `pack_remainder` took apart; it stays on disk until it is used."""
     R: RemainderMatrix | None = arrays.get("remainder")
     if R is None and "remainder.indptr" in arrays:
         R = unpack_mapped("remainder", arrays, n_items)
-    if R is not None and R.shape != (n_learned, n_items):
-        raise ValueError("its remainder is not of the items that were there at the fit")
     return R
 
 
@@ -461,13 +450,8 @@ class Explained:
 
 def check_neighbours(dtype: str, m: int, *, n_items: int) -> None:
     """Raise `ResourceError` where neighbours and G on them do not fit."""
-    need = sum(neighbours_bytes(n_items, m, dtype).values())
-    if need > memory_of_machine():
-        raise ResourceError(
-            f"A remainder of {min(m, n_items):,} neighbours for {n_items:,} items needs "
-            f"{say_bytes(need)}, and this machine has {say_bytes(memory_of_machine())}. Use fewer "
-            "neighbours, or no remainder."
-        )
+    what = f"A remainder of {min(m, n_items):,} neighbours for {n_items:,} items"
+    check_fits(what, neighbours_bytes(n_items, m, dtype), "fewer neighbours, or no remainder")
 
 
 def estimate_neighbours(

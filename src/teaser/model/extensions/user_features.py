@@ -239,13 +239,11 @@ def place_many_about(given: Any, rows: UserRows | None, n_users: int) -> sp.csr_
     width = 0 if rows is None else len(rows.tags)
     if sp.issparse(given) or isinstance(given, np.ndarray):
         return _checked_matrix(given, (n_users, width))
-    if isinstance(given, str | Mapping | Tag) or not isinstance(given, Sequence):
+    if isinstance(given, str | Mapping | Tag) or len(given) != n_users:
         raise ParameterError(
-            "The features of several users are a list, one list of features for each user; "
+            f"The features of {n_users} users are a list, one list of features for each user; "
             f"found {given!r}."
         )
-    if len(given) != n_users:
-        raise ParameterError(f"There are {n_users} histories, and features of {len(given)} users.")
     places = [place_about(known, rows) for known in given]
     indptr = np.cumsum([0, *map(len, places)])
     indices = np.array([i for row in places for i in row], dtype=np.int64)
@@ -256,7 +254,7 @@ def place_about(known: Any, rows: UserRows | None) -> list[int]:
     """Return the rows of the features of one user, each once, in order."""
     if known is None:
         return []
-    if isinstance(known, str | bytes | Mapping | Tag) or not isinstance(known, Iterable):
+    if isinstance(known, str | Mapping | Tag) or not isinstance(known, Iterable):
         raise ParameterError(
             f"The features of a user are a list such as ['age=25-34'], found {known!r}."
         )
@@ -266,7 +264,7 @@ def place_about(known: Any, rows: UserRows | None) -> list[int]:
             f"This model has no user features, so {wanted[0]} has no meaning. Fit it to a data "
             "set made with users= (--users of teaser prepare), or leave the features out."
         )
-    return sorted({resolve_tag(tag, rows.index) for tag in wanted}) if rows is not None else []
+    return sorted({resolve_tag(tag, rows.index) for tag in wanted}) if rows else []
 
 
 def pack_user_rows(rows: UserRows | None) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -284,22 +282,18 @@ def unpack_user_rows(
     if "user_tags" not in tables:
         return None
     tags = tags_from(tables["user_tags"])
-    rows = UserRows(
-        tags, np.array(arrays["user_features.encoder"]), np.array(arrays["user_features.alone"])
-    )
-    if {rows.encoder.shape, rows.alone.shape} != {(len(tags), n_tags)}:
+    encoder, alone = (np.array(arrays[f"user_features.{name}"]) for name in ("encoder", "alone"))
+    if {encoder.shape, alone.shape} != {(len(tags), n_tags)}:
         raise ValueError("its rows of user features are of different sizes")
-    return rows
+    return UserRows(tags, encoder, alone)
 
 
 def _checked_matrix(given: Any, shape: tuple[int, int]) -> sp.csr_array:
     matrix = sp.csr_array(given if sp.issparse(given) else np.atleast_2d(given), copy=True)
-    if matrix.shape != shape:
+    if matrix.shape != shape or not np.isin(matrix.data, (0, 1)).all():
         raise ParameterError(
-            f"The user features have the shape {matrix.shape}; there are {shape[0]:,} histories "
-            f"and the model has {shape[1]:,} features."
+            f"User features must be 0 or 1, one row for each of {shape[0]:,} histories and one "
+            f"column for each of the model's {shape[1]:,} features; found the shape {matrix.shape}."
         )
-    if not np.isin(matrix.data, (0, 1)).all():
-        raise ParameterError("User features must hold only 0 and 1.")
     matrix.eliminate_zeros()
     return matrix
