@@ -83,15 +83,9 @@ def test_numbers_that_are_not_finite_are_refused(bad: float) -> None:
         teaser.solve(X, np.where(np.arange(D.size).reshape(D.shape) == 0, bad, D), **GOOD)
 
 
-@pytest.mark.parametrize("empty", [np.zeros((0, 14)), np.zeros((5, 0))])
-def test_empty_matrices_are_refused(empty: Any) -> None:
-    with pytest.raises(ParameterError, match=r"X must hold.*shape \(.*0"):
-        teaser.solve(empty, D, **GOOD)
-
-
-@pytest.mark.parametrize("thing", [[["a", "b"]], [[{}]]])
+@pytest.mark.parametrize("thing", [np.zeros((0, 14)), np.zeros((5, 0)), [["a", "b"]], [[{}]]])
 def test_what_is_no_matrix_of_numbers_is_refused(thing: Any) -> None:
-    with pytest.raises(ParameterError, match="cannot be read as a matrix"):
+    with pytest.raises(ParameterError, match=r"X (must hold.*shape|cannot be read as a matrix)"):
         teaser.solve(thing, D, **GOOD)
 
 

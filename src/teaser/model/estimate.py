@@ -172,8 +172,8 @@ def check_memory(
         ways = f"dtype='float32', {ways}"
     what = f"A fit of {X.shape[1]:,} items and {size.n_tags:,} tags with a {gram} Gram"
     memory = memory_of_fit(X, gram, size) | held
-    where = "on this machine" if limit is None else "within the memory limit"
-    check_fits(what, memory, ways, have=limit, where=where)
+    there = "this machine has" if limit is None else "the memory limit is"
+    check_fits(what, memory, ways, have=limit, there=there)
 
 
 def check_fits(
@@ -182,20 +182,20 @@ def check_fits(
     advice: str,
     *,
     have: int | None = None,
-    where: str = "on this machine",
+    there: str = "this machine has",
 ) -> None:
     """Raise `ResourceError` where memory, in bytes by part, is more than there is.
 
     Parameters
     ----------
-    have, where
-        The bytes that there are, and where; those of this machine by default.
+    have, there
+        The bytes that there are, and what has them; those of this machine by default.
     """
     need, have = sum(memory.values()), memory_of_machine() if have is None else have
     if need > have:
         parts = ", ".join(f"{name} {say_bytes(part)}" for name, part in memory.items())
         raise ResourceError(
-            f"{what} needs {say_bytes(need)} ({parts}), and {say_bytes(have)} are there {where}. "
+            f"{what} needs {say_bytes(need)} ({parts}), and {there} {say_bytes(have)}. "
             f"Use {advice}."
         )
 

@@ -76,19 +76,11 @@ def shortage_of(error: BaseException) -> str | None:
     """
     if not type(error).__module__.startswith("cupy") or not _NO_MEMORY.search(str(error)):
         return None
-    asked = re.search(r"allocating ([\d,]+) bytes", str(error))
-    xp = cupy()
-    pool, total = xp.get_default_memory_pool(), xp.cuda.runtime.memGetInfo()[1]
-    had, held = free_memory(), int(pool.used_bytes())
     # The frames of a traceback hold the arrays of the work that failed.
     traceback.clear_frames(error.__traceback__)
     gc.collect()
-    pool.free_all_blocks()
-    more = say_bytes(int(asked[1].replace(",", ""))) if asked else "some"
-    return (
-        f"{more} more needed, {say_bytes(held)} held and {say_bytes(had)} free of the GPU's "
-        f"{say_bytes(total)}"
-    )
+    cupy().get_default_memory_pool().free_all_blocks()
+    return str(error).rstrip(".")
 
 
 def build_device_gram(

@@ -215,13 +215,8 @@ def hold_partitions(
         check_memory(X, choice, size, interactions=read_bytes(X), limit=limit)
         hold = count_gram if choice == "dense" else StreamedGram
         return hold(X, size.dtype, user_power=user_power)
+    check_memory(X, "sparse", size, interactions=0, limit=limit)
     others = _solver_bytes(X, "sparse", size)
-    if others >= limit:
-        raise ParameterError(
-            f"The solver's own arrays take {say_bytes(others)} ({X.shape[1]:,} items x "
-            f"{size.n_tags:,} tags), and the memory limit is {say_bytes(limit)}. Raise the limit, "
-            "or have fewer tags."
-        )
     return StreamedGram(X, size.dtype, memory_limit=limit - others, user_power=user_power)
 
 

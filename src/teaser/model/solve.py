@@ -468,7 +468,8 @@ def _core(U: Array, terms: Matrix | None, level: Array) -> Array:
     if terms is not None:
         over = (terms.multiply((1 / level)[:, None])).tocsr()
         across = over.T @ U
-        within = np.block([[within, across.T], [across, as_dense(terms.T @ over)]])
+        below = np.concatenate([across, as_dense(terms.T @ over)], axis=1)
+        within = np.concatenate([np.concatenate([within, across.T], axis=1), below])
     identity = np.asarray(np.eye(len(within)), like=level)
     return np.asarray(np.linalg.inv(identity + within).astype(level.dtype), like=level)
 

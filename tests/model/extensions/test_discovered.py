@@ -88,9 +88,7 @@ def test_options_that_make_no_sense_are_refused(bad: dict[str, Any]) -> None:
     DiscoveredTags().check()
 
 
-def test_more_groups_than_items_and_a_missing_file_are_named() -> None:
-    with pytest.raises(ParameterError, match="more groups than items"):
-        DiscoveredTags(grains=(100, 0.5)).check()
+def test_a_missing_file_is_named() -> None:
     with pytest.raises(RuleError, match=r"There is no file of groups none\.toml"):
         DiscoveredTags(names="none.toml").check()
 

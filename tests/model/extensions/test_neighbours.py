@@ -114,7 +114,7 @@ def test_it_is_the_minimum_on_the_support(seed: int, kind: str) -> None:
 def test_what_does_not_fit_is_refused_with_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     check_neighbours("float64", 4, n_items=14)
     monkeypatch.setattr(cost, "memory_of_machine", lambda: 5_500)
-    with pytest.raises(ResourceError, match=r"4 neighbours for 14 items needs .*6 kB are there"):
+    with pytest.raises(ResourceError, match=r"4 neighbours for 14 items needs .* has 6 kB"):
         check_neighbours("float64", 4, n_items=14)
     # An item has no more neighbours than there are items.
     monkeypatch.setattr(cost, "memory_of_machine", lambda: 100_000)

@@ -271,7 +271,7 @@ def test_what_does_not_fit_is_refused_with_the_numbers(
     monkeypatch.setattr(cost, "memory_of_machine", lambda: 20_000)
     monkeypatch.setattr(module, "build_gram", refuse)
     model = Teaser(remainder=Remainder(neighbours=None, l2=5.0), dtype="float64")
-    said = r"40 items needs .*items x items 26 kB.* 20 kB are there .*dtype='float32'"
+    said = r"40 items needs .*items x items 26 kB.* has 20 kB.*dtype='float32'"
     with pytest.raises(ResourceError, match=said):
         model.prepare(dataset)
     with pytest.raises(ResourceError, match=r"items x items 13 kB"):

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from oracles import random_problem, without_diagonal
 
 import teaser
-from teaser import Category, Dataset, Teaser, artifact
+from teaser import Category, Dataset, Teaser
 from teaser.data.split import split
 from teaser.data.tags import Tag
-from teaser.errors import ArtifactError, ParameterError, UnknownNameError
+from teaser.errors import ParameterError, UnknownNameError
 from teaser.evaluate.protocol import evaluate
 from teaser.extensions import Remainder
 from teaser.model.extensions.user_features import learn_alone
@@ -244,19 +244,6 @@ class TestAnswers:
         for history in ([], HISTORY):
             found = loaded.recommend(history, about=["camp=music"])
             assert found == fitted.recommend(history, about=["camp=music"])
-
-    def test_a_file_with_rows_of_other_sizes_is_refused(
-        self, fitted: Teaser, tmp_path: Path
-    ) -> None:
-        fitted.save(tmp_path / "m")
-        content = artifact.read(tmp_path / "m")
-        arrays = {**content.arrays, "user_features.alone": np.zeros((3, 2))}
-        artifact.write(
-            tmp_path / "m", kind="Teaser", settings=content.settings, arrays=arrays,
-            tables=content.tables,
-        )  # fmt: skip
-        with pytest.raises(ArtifactError, match="does not hold a whole"):
-            teaser.load(tmp_path / "m")
 
 
 class TestBadInput:

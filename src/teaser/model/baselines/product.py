@@ -306,6 +306,8 @@ class Product(TaggedModel):
         evidence: bool = True,
     ) -> Recommendations:
         entries = super()._entries(places, state, scored, negative, placed, evidence=evidence)
+        if not isinstance(scored, ScoredParts):  # lists of many users have no parts
+            return entries
         return Recommendations(
             PartRecommendation(cover=self._cover(i, scored), **vars(entry))
             for i, entry in zip(places.tolist(), entries, strict=True)

@@ -259,14 +259,8 @@ def cosines(Y: Array, centroids: Array, nearest: int) -> sp.csr_array:
             best = products.argmax(axis=1)
             columns[rows, k], values[rows, k] = to_host(best), to_host(products[place, best])
             products[place, best] = -np.inf
-    return _positive(columns, values, len(centroids))
-
-
-def _positive(columns: Array, values: Array, n_groups: int) -> sp.csr_array:
-    """Return the positive of some cosines of each item (items x groups)."""
-    start = np.arange(0, columns.size + 1, columns.shape[1])
-    shape = (len(columns), n_groups)
-    values = values.astype(np.float64)
+    start = np.arange(0, columns.size + 1, nearest)
+    shape = (len(Y), len(centroids))
     out = sp.csr_array((np.maximum(values, 0).ravel(), columns.ravel(), start), shape=shape)
     out.eliminate_zeros()
     out.sort_indices()
@@ -284,18 +278,12 @@ def relative_weights(found: sp.csr_array) -> sp.csr_array:
 def _refilled(group: Array, cosine: Array, n_groups: int) -> Array:
     """Return the groups of items, empty ones given the items that fit worst where they are."""
     sizes = np.bincount(group, minlength=n_groups)
-    empty = iter(np.flatnonzero(sizes == 0).tolist())
-    target = next(empty, None)
-    if target is None:
-        return group
+    empty = np.flatnonzero(sizes == 0).tolist()
     group = group.copy()
-    for i in np.argsort(cosine, kind="stable").tolist():
-        if sizes[group[i]] > 1:
+    for i in np.argsort(cosine, kind="stable").tolist() if empty else ():
+        if sizes[group[i]] > 1 and empty:
             sizes[group[i]] -= 1
-            group[i] = target
-            target = next(empty, None)
-            if target is None:
-                break
+            group[i] = empty.pop(0)
     return group
 
 
@@ -340,12 +328,7 @@ class DiscoveredTags(Options):
                 "discovered.grains must be a tuple of different numbers such as (100, 20), "
                 f"found {grains!r}."
             )
-        for grain in grains:
-            if isinstance(grain, int | float) and grain <= 1:
-                raise ParameterError(
-                    f"discovered.grains must be above 1, found {grain:g}: that would be more "
-                    "groups than items. A group of two and more is worth a name."
-                )
+        for grain in grains:  # a group of two and more is worth a name
             check_number("discovered.grains", grain, least=1.0)
         for name in ("factors", "nearest", "least_count", "max_groups"):
             check_count(f"discovered.{name}", getattr(self, name))

@@ -191,7 +191,7 @@ def check_inverse(
         memory,
         "neighbours, dtype='float32' or fewer items",
         have=free_memory() if on_gpu else None,
-        where="on the GPU" if on_gpu else "on this machine",
+        there="the GPU has" if on_gpu else "this machine has",
     )
 
 
