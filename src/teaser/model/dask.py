@@ -147,14 +147,12 @@ class Cluster:
 
     def run(self, function: Callable[[str, Any], T], parts: Sequence[Part]) -> Iterator[T]:
         """Call a function where the parts are read; answers come in order, few at a time."""
-        running: deque[tuple[Part, Any]] = deque()
-        waiting = deque(parts)
+        waiting, running = deque(parts), deque[Any]()
         while waiting or running:
             while waiting and len(running) < _AHEAD:
                 part = waiting.popleft()
-                running.append((part, self.submit(function, part.name, self.source(part), of=part)))
-            part, future = running.popleft()
-            yield self.result(future)
+                running.append(self.submit(function, part.name, self.source(part), of=part))
+            yield self.result(running.popleft())
 
     def source(self, part: Part) -> Any:
         """Return the argument from which a task reads a part: an address or a future."""

@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Self
 
@@ -242,7 +243,7 @@ def speaking_titles(
 
 def short_title(text: str) -> str:
     """Return a title on one line, without brackets at its end, cut between words."""
-    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    plain = _one_line(text)
     bare = re.sub(r"(\s*[(\[][^()\[\]]*[)\]])+$", "", plain) or plain
     if len(bare) <= _TITLE:
         return bare
@@ -409,9 +410,9 @@ class Groups:
         for tag, of, size in zip(self.tags, self._places.values(), sizes, strict=True):
             largest = self.found[of[0]]
             # Of merged groups: the best of each, then the second best of each, and so on.
-            mixed = _alternate([self.found[i].exemplars for i in of])[:EXEMPLARS]
-            label = (largest.label_tag, largest.label_share)
-            out.append(Group(tag, largest.grain, size, mixed, *label))
+            turns = zip_longest(*(self.found[i].exemplars for i in of))
+            best = dict.fromkeys(e for turn in turns for e in turn if e is not None)
+            out.append(replace(largest, tag=tag, size=size, exemplars=tuple(best)[:EXEMPLARS]))
         return tuple(out)
 
     def of(self, tag: Tag) -> Group:
@@ -490,7 +491,9 @@ class Groups:
                 row["grain"],
                 row["size"],
                 tuple(items[i] for i in row["exemplars"]),
-                _tag(row["label_feature"], row["label_value"]),
+                None
+                if row["label_value"] is None
+                else Tag(row["label_feature"], row["label_value"]),
                 row["label_share"],
             )
             for row in table.iter_rows(named=True)
@@ -585,17 +588,6 @@ def match_groups(old: sp.csr_array, new: sp.csr_array) -> dict[int, int]:
             out[j] = i
             taken.add(i)
     return out
-
-
-def _alternate(lists: list[tuple[ItemId, ...]]) -> tuple[ItemId, ...]:
-    """Return the firsts of all lists, then the seconds, and so on, each item once."""
-    longest = max(map(len, lists), default=0)
-    mixed = (found[n] for n in range(longest) for found in lists if n < len(found))
-    return tuple(dict.fromkeys(mixed))
-
-
-def _tag(feature: str | None, value: str | None) -> Tag | None:
-    return None if feature is None or value is None else Tag(feature, value)
 
 
 def _quoted(text: str) -> str:
