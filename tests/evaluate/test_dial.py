@@ -114,21 +114,21 @@ class StoppedError(Exception):
 def test_a_dial_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: Path) -> None:
     grid = replace(GRID, l2_weights=(5.0,), l2_encoder=(5.0,))
     kept: dict[str, Any] = {"storage": tmp_path / "a.dial.jsonl", "compared": COMPARED[:1]}
-    fits, asked = SharedFits(parts.training), list[int]()
+    fits, asked = SharedFits(parts.training), list[float]()
 
-    def stop(done: int, total: int, doing: str) -> None:
-        if done == 3:
+    def stop(doing: str, share: float) -> None:
+        if share > 0.5:
             raise StoppedError
 
-    def note(done: int, total: int, doing: str) -> None:
-        asked.append(done)
+    def note(doing: str, share: float) -> None:
+        asked.append(share)
 
     with pytest.raises(StoppedError):
-        measure_dial(fits, parts.validation, grid, **kept, callback=stop)
-    found = measure_dial(fits, parts.validation, grid, **kept, callback=note)
-    assert asked == [3, 4]
-    assert measure_dial(fits, parts.validation, grid, **kept, callback=note) == found
-    assert asked == [3, 4]
+        measure_dial(fits, parts.validation, grid, **kept, report=stop)
+    found = measure_dial(fits, parts.validation, grid, **kept, report=note)
+    assert asked == [3 / 5, 4 / 5]
+    assert measure_dial(fits, parts.validation, grid, **kept, report=note) == found
+    assert asked == [3 / 5, 4 / 5]
 
 
 def test_the_most_tags_near_the_best_are_recommended() -> None:
@@ -156,12 +156,7 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
 def test_the_dial_of_a_study_is_measured_on_its_validation_users(
     study: Study, tmp_path: Path
 ) -> None:
-    stages: list[str] = []
-    found = dial_study(
-        study, data=tmp_path, out=tmp_path / "out",
-        progress=lambda stage, done, total, doing: stages.append(stage),
-    )  # fmt: skip
-    assert set(stages) == {"dial"}
+    found = dial_study(study, data=tmp_path, out=tmp_path / "out")
     assert found.users == 50
     assert found.shown == SHOWN
     assert found.recommended in found.settings

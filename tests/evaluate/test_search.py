@@ -78,19 +78,19 @@ class StoppedError(Exception):
 def test_a_search_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: Path) -> None:
     kept = tmp_path / "trials.jsonl"
 
-    def stop(done: int, total: int, cell: Any) -> None:
-        if done == 4:
+    def stop(doing: str, share: float) -> None:
+        if share > 0.5:
             raise StoppedError
 
     fits = SharedFits(parts.training)
     with pytest.raises(StoppedError):
-        search_grid(PLAN, fits, parts.validation, SearchPlan(), storage=kept, callback=stop)
-    asked: list[int] = []
+        search_grid(PLAN, fits, parts.validation, SearchPlan(), storage=kept, report=stop)
+    asked: list[float] = []
     found = search_grid(
         PLAN, fits, parts.validation, SearchPlan(), storage=kept,
-        callback=lambda done, total, cell: asked.append(done),
+        report=lambda doing, share: asked.append(share),
     )  # fmt: skip
-    assert asked == [4, 5]
+    assert asked == [4 / 6, 5 / 6]
     assert len({tuple(t.parameters.items()) for t in found.trials}) == 6
     whole = search_grid(PLAN, SharedFits(parts.training), parts.validation, SearchPlan())
     assert found.best == whole.best
@@ -103,7 +103,7 @@ def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path:
     def resumed(plan: ModelPlan, fold: Fold, how: SearchPlan) -> int:
         kept, fitted = tmp_path / "trials.jsonl", list[Any]()
         found = search_grid(
-            plan, fits, fold, how, storage=kept, callback=lambda *told: fitted.append(told)
+            plan, fits, fold, how, storage=kept, report=lambda *told: fitted.append(told)
         )
         return len(found.trials) - len(fitted)
 

@@ -48,7 +48,7 @@ def test_each_arm_is_in_each_place_and_follows_each_other_one_equally_often(n: i
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("[arms.presses] ", "[arms.presses]\npressses = 1 ", "no entry 'pressses'. Known: "),
+        ("[arms.presses] ", "[arms.presses]\npressses = 1 ", "no entry 'pressses'. Closest: pres"),
         ('compare = "list"', 'compare = "lst"', "'lst', which is not known. Known: list, reasons"),
         ('primary = ["control"', 'primary = ["kontrol"', "Closest: control"),
         ('id = "age"\n', "", "lacks id"),
@@ -72,7 +72,7 @@ def test_each_arm_is_in_each_place_and_follows_each_other_one_equally_often(n: i
         ("people = 60 ", "people = 0 ", "people must be from 1 to"),
         ("# ends = 2027-01-31", "ends = 'soon'", "ends must be a day as 2027-01-31, found 'soon'"),
         ("design = ", "desing = ", "no entry 'desing'"),
-        ('design = "within"', 'design = "both"', "between, within, found 'both'"),
+        ('design = "within"', 'design = "both"', "'between' or 'within', found 'both'"),
         ("# variety = 0.3 ", "variety = 3.0 ", "from 0 to 1"),
         ("# link = \"https", "link = \"http", "must begin with https://"),
         ("[arms.list] ", "[arms.'my list'] ", "needs a name of 1 to 40 letters"),

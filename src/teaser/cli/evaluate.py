@@ -5,16 +5,14 @@ import math
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from teaser.cli.options import FLAGS, OptionsOf, expand_options
-from teaser.cli.output import err, log_level, new_table, out, print_lines, print_next
+from teaser.cli.output import err, log_level, new_table, out, print_lines, print_next, progress_bar
 from teaser.errors import ParameterError
 from teaser.explain import PARTS
 from teaser.model.shared_fit import make_model
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
         SimulationResult,
         StudyResults,
     )
-    from teaser.evaluate.study.run import Progress as StudyProgress
 
 commands = typer.Typer()
 
@@ -113,10 +110,8 @@ def evaluate(
         _need_users(plan.split.kind)
         _compare_new_items(plan, new_items, options, results_in)
         return
-    with study_bars() as progress:
-        results = run_study(
-            plan, data=options.data, out=place, quick=options.quick, progress=progress
-        )
+    with progress_bar(err, "reading the data") as report:
+        results = run_study(plan, data=options.data, out=place, quick=options.quick, report=report)
     show_models(results)
     show_simulations(results.simulations)
     show_best(results, plan)
@@ -207,20 +202,12 @@ def tune(
     from teaser.evaluate.study.plan import DialPlan, validate
 
     plan, place = options.open(study)
-    given: dict[str, Any] = {"remainder_l2": remainder_l2, "l2_weights": l2_weights}
-    given |= {"l2_encoder": l2_encoder, "neighbours": neighbours}
-    chosen: dict[str, Any] = {name: tuple(v) for name, v in given.items() if v}
+    given = {"remainder_l2": remainder_l2, "l2_weights": l2_weights, "l2_encoder": l2_encoder}
+    chosen = {n: values for n, values in (*given.items(), ("neighbours", neighbours)) if values}
     grid = validate(DialPlan, {**asdict(plan.dial), **chosen})
-    with study_bars() as progress:
-        dial = dial_study(
-            plan,
-            data=options.data,
-            out=place,
-            grid=grid,
-            within=within,
-            quick=options.quick,
-            progress=progress,
-        )
+    where: dict[str, Any] = {"data": options.data, "out": place, "quick": options.quick}
+    with progress_bar(err, "reading the data") as report:
+        dial = dial_study(plan, **where, grid=grid, within=within, report=report)
     show_dial(dial)
     results_in = options.results(plan, place)
     drawn = write_dial(dial, Path(f"{results_in}.dial.svg"))
@@ -272,14 +259,12 @@ def simulate(
     whole, place = options.open(study)
     plan = whole.simulate[0] if whole.simulate else SimulationPlan()
     given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
-    given |= {"among": among, "models": model}
-    chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
-    chosen |= {k: v for k, v in (("draws", draws), ("seed", seed)) if v is not None}
+    given |= {"among": among, "models": model, "draws": draws, "seed": seed}
+    chosen = {name: value for name, value in given.items() if value not in (None, [])}
     plan = validate(SimulationPlan, {**asdict(plan), **chosen})
-    with study_bars() as progress:
-        rows = simulate_study(
-            whole, plan, data=options.data, out=place, quick=options.quick, progress=progress
-        )
+    where: dict[str, Any] = {"data": options.data, "out": place, "quick": options.quick}
+    with progress_bar(err, "reading the data") as report:
+        rows = simulate_study(whole, plan, **where, report=report)
     show_simulations(rows)
 
 
@@ -305,27 +290,6 @@ def report(
     from teaser.evaluate.report import write_report, write_tables
 
     print_lines([str((write_tables if tables else write_report)(results, folder))])
-
-
-@contextmanager
-def study_bars() -> Iterator["StudyProgress"]:
-    """Show a bar for each stage, with the time left, on stderr."""
-    columns = (
-        TextColumn("{task.description:<20}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[doing]}"),
-    )
-    with Progress(*columns, console=err) as bars:
-        tasks: dict[str, Any] = {}
-
-        def update(stage: str, done: int, total: int, doing: str) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=total, doing=doing)
-            bars.update(tasks[stage], completed=done, total=total, doing=doing)
-
-        yield update
 
 
 def show_models(results: "StudyResults") -> None:

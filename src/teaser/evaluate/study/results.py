@@ -386,7 +386,7 @@ def parse_results(text: str, source: str = "The results") -> StudyResults | Dial
     except ValidationError as error:
         raise DataError(
             f"{source}: not the results of a study, or of another version. "
-            f"{describe_error(error, kind, content)} "
+            f"{describe_error(error, content)} "
             "Run it again with this version: teaser evaluate (or teaser tune) STUDY.toml."
         ) from error
 

@@ -1,6 +1,6 @@
 """A study from data to results: grid searches, one test of each model, feedback, comparisons."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations, product
 from pathlib import Path
@@ -37,8 +37,7 @@ from teaser.model.base import KINDS, Model
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
 from teaser.profile import Steering
-
-Progress = Callable[[str, int, int, str], None]
+from teaser.progress import Update
 
 # How many items of each list count for the shares of the parts of scores.
 SHOWN = 20
@@ -56,7 +55,7 @@ class StudyRun:
     fits: SharedFits
     out: Path
     name: str
-    progress: Progress
+    report: Update
     models: dict[str, Model] = field(default_factory=dict)
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
 
@@ -68,7 +67,7 @@ class StudyRun:
         data: Path,
         out: Path,
         quick: bool = False,
-        progress: Progress | None = None,
+        report: Update | None = None,
     ) -> "StudyRun":
         """Check the models, then read and split the data; nothing is fitted yet."""
         name, study = (f"{study.name}-quick", study.smaller()) if quick else (study.name, study)
@@ -77,25 +76,18 @@ class StudyRun:
         parts = make_split(dataset, study.split)
         out.mkdir(parents=True, exist_ok=True)
         fits = SharedFits(parts.search_training)
-        return cls(study, dataset, parts, fits, out, name, progress or (lambda *_: None))
+        return cls(study, dataset, parts, fits, out, name, report or (lambda *_: None))
 
     def search(self, plan: ModelPlan) -> GridSearch:
         """Search the grid of a model, or resume a search that was stopped."""
-
-        def report(done: int, total: int, cell: Any) -> None:
-            self.progress(plan.name, done, total, ", ".join(f"{k}={v}" for k, v in cell.items()))
-
-        found = search_grid(
+        return search_grid(
             plan,
             self.fits,
             self.split.validation,
             self.study.search,
             storage=self.out / f"{self.name}{TRIALS_SUFFIX}",
-            callback=report,
+            report=self.report,
         )
-        total = len(found.trials) or 1
-        self.progress(plan.name, total, total, "")
-        return found
 
     def fit(self, plan: ModelPlan, found: GridSearch) -> tuple[Model, FitCost]:
         """Fit a model with its best parameters, sharing nothing with other fits."""
@@ -115,9 +107,9 @@ class StudyRun:
                 model, self.split.test, training=self.split.training, name=plan.name
             )
         self.evaluations[plan.name] = evaluation
-        is_tagged = isinstance(model, TaggedModel)
-        used: list[ModelPlan | SimulationPlan] = [*self.study.models, *self.study.simulate]
-        if not is_tagged and all(plan.name not in _parts(each) for each in used):
+        is_tagged, study = isinstance(model, TaggedModel), self.study
+        parts = [each.parts for each in study.models] + [each.bonus for each in study.simulate]
+        if not is_tagged and not any(plan.name in names for names in parts):
             del self.models[plan.name]  # an items x items array may be large
         return ModelResult(
             name=plan.name,
@@ -157,7 +149,8 @@ class StudyRun:
         without_feedback: dict[tuple[str, str], Evaluation] = {}
         results = []
         for done, (name, among, scale, step, strength, n_tags) in enumerate(runs):
-            self.progress("simulated feedback", done, len(runs), f"{name}, {among}, {scale}")
+            doing = f"simulated feedback: {name}, {among}, {scale} ({done} of {len(runs)})"
+            self.report(doing, done / len(runs))
             steering = Steering(scale=scale, step=step)
             model, fold = models[name], self.split.test
             is_tagged = isinstance(model, TaggedModel)
@@ -180,7 +173,6 @@ class StudyRun:
                     gain=compare(without_feedback[name, scale], found.evaluation, rng=0),
                 )
             )
-        self.progress("simulated feedback", len(runs), len(runs), "")
         return tuple(results)
 
 
@@ -190,7 +182,7 @@ def run_study(
     data: Path,
     out: Path,
     quick: bool = False,
-    progress: Progress | None = None,
+    report: Update | None = None,
 ) -> StudyResults:
     """Run a whole study, and write its results.
 
@@ -203,11 +195,11 @@ def run_study(
         NAME.trials.jsonl with the trials of the grid searches.
     quick
         The small version of the study, under NAME-quick.
-    progress
-        Gets the stage, the number of finished steps, that of all, and the next step.
+    report
+        Called with what is being done, and the share of this stage that is done.
     """
     with measured() as cost:
-        run = StudyRun.start(study, data=data, out=out, quick=quick, progress=progress)
+        run = StudyRun.start(study, data=data, out=out, quick=quick, report=report)
         study = run.study
         models = tuple(run.test(plan) for plan in study.models)
         run.fits.clear()
@@ -251,13 +243,13 @@ def simulate_study(
     data: Path,
     out: Path,
     quick: bool = False,
-    progress: Progress | None = None,
+    report: Update | None = None,
 ) -> tuple[SimulationResult, ...]:
     """Simulate feedback on the interactive models of a study, with the parameters it chose.
 
     The trials of an earlier grid search are read from `out`; parameters as in `run_study`.
     """
-    run = StudyRun.start(study, data=data, out=out, quick=quick, progress=progress)
+    run = StudyRun.start(study, data=data, out=out, quick=quick, report=report)
     study = run.study
     chosen = [model for model in study.models if model.name in plan.models or not plan.models]
     parts = {part for model in chosen for part in model.parts} | set(plan.bonus)
@@ -278,11 +270,6 @@ def list_shares(model: Model, fold: Fold, lists: NDArray[Any]) -> dict[str, floa
     about = fold.user_features if model.user_tags_ else None
     found = model.list_shares(fold.history, lists, about=about, shown=SHOWN)
     return dict(found.parts)
-
-
-def _parts(plan: ModelPlan | SimulationPlan) -> tuple[str, ...]:
-    """Return the names of models without tags that a plan needs later."""
-    return plan.parts if isinstance(plan, ModelPlan) else plan.bonus
 
 
 def comparisons(evaluations: Iterable[Evaluation]) -> tuple[ModelDifference, ...]:

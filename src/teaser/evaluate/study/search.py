@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import psutil
@@ -21,9 +22,14 @@ from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
 from teaser.evaluate.study.results import FitCost, GridTrial
 from teaser.model.shared_fit import SharedFits, make_model
+from teaser.progress import Update
 
-Cell = Mapping[str, Any]
-Callback = Callable[[int, int, Cell], None]
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+# A fit to measure: its fingerprint, what is said meanwhile, and what does it.
+Planned: TypeAlias = tuple[str, str, Callable[[], T]]
 
 TRIALS_SUFFIX = ".trials.jsonl"
 
@@ -69,58 +75,66 @@ def search_grid(
     search: SearchPlan,
     *,
     storage: Path | None = None,
-    callback: Callback | None = None,
+    report: Update | None = None,
 ) -> GridSearch:
-    """Fit and validate the cells of a model's grid, and return the best.
+    """Fit and validate the cells of a model's grid on the users of a fold; return the best.
 
-    Parameters
-    ----------
-    fold
-        The validation users.
-    storage
-        A file of trials. Those of the same data, split, parameters and metric count.
-    callback
-        Gets the number of finished cells, the number of all, and the next cell.
+    For `storage` and `report` see `run_trials`.
     """
+
+    def measure(cell: Mapping[str, Any]) -> GridTrial:
+        with measured() as cost:
+            model = fits.fit(make_model(plan.kind, {**plan.parameters, **cell}))
+            evaluation = evaluate(model, fold, metrics=[search.metric])
+        value = evaluation.summary()[search.metric].mean
+        return GridTrial(cell, value, cost.seconds, model.iterations_)
+
     grid = cells(plan.grid)
     if len(grid) == 1:
         return GridSearch({**plan.parameters, **grid[0]}, ())
-    known, trials = read_trials(storage), list[GridTrial]()
-    for cell in grid:
-        parameters = {**plan.parameters, **cell}
-        key = fingerprint(plan.kind, parameters, fits.training, fold, search.metric)
-        if key in known:
-            trials.append(GridTrial(**known[key]))
-            continue
-        if callback is not None:
-            callback(len(trials), len(grid), cell)
-        with measured() as cost:
-            model = fits.fit(make_model(plan.kind, parameters))
-            evaluation = evaluate(model, fold, metrics=[search.metric])
-        value = evaluation.summary()[search.metric].mean
-        trials.append(GridTrial(cell, value, cost.seconds, model.iterations_))
-        add_trial(storage, key, asdict(trials[-1]))
+    planned: list[Planned[GridTrial]] = [
+        (
+            fingerprint(plan.kind, {**plan.parameters, **cell}, fits.training, fold, search.metric),
+            f"{plan.name} {', '.join(f'{name}={value}' for name, value in cell.items())}",
+            partial(measure, cell),
+        )
+        for cell in grid
+    ]
+    trials = run_trials(planned, GridTrial, storage, report)
     best = max(trials, key=lambda trial: trial.value)
     return GridSearch({**plan.parameters, **best.parameters}, tuple(trials))
 
 
-def read_trials(path: Path | None) -> dict[str, dict[str, Any]]:
-    """Return the trials of an earlier run by fingerprint; a line that was cut off is left out."""
-    found: dict[str, dict[str, Any]] = {}
-    if path is None or not path.exists():
-        return found
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        with suppress(ValueError):
-            entry = json.loads(line)
-            found[entry.pop("key")] = entry
+def run_trials(
+    planned: Sequence[Planned[T]], kind: type[T], storage: Path | None, report: Update | None
+) -> list[T]:
+    """Return what was measured of each planned fit, by this run or by one that was stopped.
+
+    Parameters
+    ----------
+    storage
+        A file with one JSON object a line; those with the fingerprint of a planned fit count.
+    report
+        Called with what is being done, and the share of the fits that are done.
+    """
+    known: dict[str, dict[str, Any]] = {}
+    if storage is not None and storage.exists():
+        for line in storage.read_text(encoding="utf-8", errors="replace").splitlines():
+            with suppress(ValueError):  # a line that was cut off
+                entry = json.loads(line)
+                known[entry.pop("key")] = entry
+    found = []
+    for done, (key, doing, measure) in enumerate(planned):
+        if key in known:
+            found.append(kind(**known[key]))
+            continue
+        if report is not None:
+            report(f"{doing} ({done} of {len(planned)})", done / len(planned))
+        found.append(measure())
+        if storage is not None:
+            with storage.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, **asdict(found[-1])}) + "\n")
     return found
-
-
-def add_trial(path: Path | None, key: str, entry: Mapping[str, Any]) -> None:
-    """Append a trial to the file of a study, one JSON object a line."""
-    if path is not None:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"key": key, **entry}) + "\n")
 
 
 def fingerprint(
