@@ -9,11 +9,10 @@ import pytest
 from teaser import Dataset
 from teaser.data.split import Split, split
 from teaser.errors import ParameterError
-from teaser.evaluate.protocol import evaluate
+from teaser.evaluate.protocol import SHOWN, evaluate, list_shares
 from teaser.evaluate.study.dial import choose_setting, dial_study, match_ease, measure_dial
 from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
 from teaser.evaluate.study.results import DialResults, DialSetting, read_results
-from teaser.evaluate.study.run import SHOWN, list_shares
 from teaser.model.base import KINDS
 from teaser.model.shared_fit import SharedFits
 

@@ -15,14 +15,7 @@ from teaser.cli.serve import Database, check_packages
 from teaser.data.dataset import Dataset
 from teaser.errors import counted
 from teaser.evaluate.model_history import KEEP, REFUSED, Entry, ModelHistory
-from teaser.evaluate.refit import (
-    MARGIN,
-    MIN_VIEWS,
-    RefitOptions,
-    SiteInteractions,
-    gather,
-    no_views,
-)
+from teaser.evaluate.refit import MARGIN, MIN_VIEWS, RefitOptions, SiteInteractions, gather
 from teaser.evaluate.refit import refit as make_next
 from teaser.files import say_bytes
 from teaser.model import load
@@ -76,7 +69,7 @@ def refit(
     place = find_dataset(model, load(model, Teaser), data, "--data DATA").resolve()
     with progress_bar(err, "reading the data set") as update:
         dataset = Dataset.load(place)
-        site = no_views(dataset.items)
+        site = gather((), dataset.items)
         if views:
             site = _read_site(model, database, dataset.items, min_views, api_people)
         entry, measured = make_next(

@@ -10,7 +10,7 @@ from typing import Any
 
 from teaser.data.split import Fold
 from teaser.errors import ParameterError
-from teaser.evaluate.protocol import evaluate
+from teaser.evaluate.protocol import SHOWN, evaluate, list_shares
 from teaser.evaluate.study.data import describe
 from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
 from teaser.evaluate.study.results import (
@@ -21,7 +21,7 @@ from teaser.evaluate.study.results import (
     personal_share,
     tag_share,
 )
-from teaser.evaluate.study.run import SHOWN, StudyRun, list_shares
+from teaser.evaluate.study.run import StudyRun
 from teaser.evaluate.study.search import Planned, cells, fingerprint, run_trials
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.progress import Update

@@ -272,7 +272,9 @@ def describe_error(error: ValidationError, given: Any) -> str:
     """Return the first mistake as a sentence: where it is, what was found, what is allowed."""
     first, *others = error.errors()
     # All members of a union report a mistake: the last, which is the widest, is taken.
-    union = [e for e in others if e["type"].endswith("_type") and e["loc"][:-1] == first["loc"][:-1]]
+    union = [
+        e for e in others if e["type"].endswith("_type") and e["loc"][:-1] == first["loc"][:-1]
+    ]
     mistake, names = [first, *(e for e in union if e["input"] == first["input"])][-1], list[str]()
     for part in mistake["loc"]:
         if isinstance(given, Mapping) and isinstance(part, str):

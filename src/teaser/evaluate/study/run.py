@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.data.split import Fold, Split
+from teaser.data.split import Split
 from teaser.evaluate.bonus import Bonus
-from teaser.evaluate.protocol import Evaluation, compare, evaluate
+from teaser.evaluate.protocol import Evaluation, compare, evaluate, list_shares
 from teaser.evaluate.simulation import has_tags, simulate
 from teaser.evaluate.study.data import describe, make_split, read_data
 from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
@@ -39,8 +38,6 @@ from teaser.model.tagged import TaggedModel
 from teaser.profile import Steering
 from teaser.progress import Update
 
-# How many items of each list count for the shares of the parts of scores.
-SHOWN = 20
 # Users of whom what is said is measured, at most.
 TRUTH_USERS = 500
 
@@ -258,18 +255,6 @@ def simulate_study(
         if is_wanted or model.name in parts:
             run.fit(model, run.search(model))
     return run.simulate(plan)
-
-
-def list_shares(model: Model, fold: Fold, lists: NDArray[Any]) -> dict[str, float]:
-    """Return the mean share of each part in the scores of the first items of all lists.
-
-    Empty for a model without tags. See `TaggedModel.list_shares`.
-    """
-    if not isinstance(model, TaggedModel):
-        return {}
-    about = fold.user_features if model.user_tags_ else None
-    found = model.list_shares(fold.history, lists, about=about, shown=SHOWN)
-    return dict(found.parts)
 
 
 def comparisons(evaluations: Iterable[Evaluation]) -> tuple[ModelDifference, ...]:
