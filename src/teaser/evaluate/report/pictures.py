@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from teaser.errors import MissingPackageError
-from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference, Summary
+from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference
 from teaser.evaluate.report.tables import (
     METRICS,
     ReportedStudy,
@@ -143,7 +143,7 @@ def draw_accuracy(study: ReportedStudy) -> Picture:
         for axes, metric in zip(panels, METRICS, strict=True):
             for place, model in enumerate(models):
                 if (value := model.value(metric)) is not None:
-                    half = _half_interval(value)
+                    half = 0.0 if math.isnan(value.error) else _INTERVAL * value.error
                     _error_dot(axes, value.mean, place, (half, half), _colour(model.kind))
             axes.set_title(METRIC_TITLES[metric])
             axes.locator_params(axis="x", nbins=3, prune="both")
@@ -259,15 +259,12 @@ def _presses(scenario: Scenario) -> str:
 
 
 def _gains(study: ReportedStudy) -> list[tuple[ModelResult, Scenario, PairedDifference]]:
-    found = [
-        (model, scenario, study.results.simulation(model.name, scenario))
-        for scenario in one_step([study])
-        for model in study.models
-    ]
     return [
         (model, scenario, gain)
-        for model, scenario, result in found
-        if result is not None and (gain := result.gain_in(TARGET)) is not None
+        for scenario in one_step([study])
+        for model in study.models
+        if (result := study.results.simulation(model.name, scenario)) is not None
+        and (gain := result.gain_in(TARGET)) is not None
     ]
 
 
@@ -396,10 +393,6 @@ def _error_dot(
 
 def _legend_below(figure: "Figure", handles: Any, *, columns: int) -> None:
     figure.legend(handles=handles, loc="outside lower left", ncols=columns, handlelength=2.4)
-
-
-def _half_interval(found: Summary) -> float:
-    return 0.0 if math.isnan(found.error) else _INTERVAL * found.error
 
 
 def _inline(svg: str, name: str, alt: str) -> str:
