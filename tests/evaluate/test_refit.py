@@ -76,17 +76,6 @@ def test_rows_have_the_known_items_of_people_with_enough_views() -> None:
         gather([], items, min_views=0)
 
 
-def test_views_until_a_moment_keep_the_rows() -> None:
-    found = gather([visits("a", "b", "c"), visits("b", "a")], Ids(["a", "b", "c"]))
-    assert found.until((BEGIN + timedelta(minutes=90)).timestamp()).X.toarray().tolist() == [
-        [1, 1, 0],
-        [1, 1, 0],
-    ]
-    early = found.until((BEGIN + timedelta(minutes=1)).timestamp())
-    assert early.X.toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
-    assert found.until(0.0).X.nnz == 0
-
-
 def test_a_data_set_has_the_people_of_the_site_below_its_users() -> None:
     interactions, items = small_tables()
     users = interactions.select("user_id").unique(maintain_order=True)

@@ -26,12 +26,8 @@ def test_the_example_of_the_tree_is_what_the_command_writes() -> None:
 def test_the_example_has_three_arms_on_the_built_in_events(write: Callable[..., Path]) -> None:
     study = UserStudy.read(write())
     assert [arm.name for arm in study.arms] == ["list", "reasons", "presses"]
-    alone, reasons, presses = study.arms
-    assert (alone.parts, alone.presses) == ((), False)
-    assert reasons.parts
-    assert not reasons.presses
-    assert presses.parts
-    assert presses.presses
+    shown = [(bool(arm.parts), arm.presses) for arm in study.arms]
+    assert shown == [(False, False), (True, False), (True, True)]
     assert set(open_catalogues(study)) == {"list", "reasons", "presses"}
 
 
@@ -66,20 +62,12 @@ def test_each_arm_is_in_each_place_and_follows_each_other_one_equally_often(n: i
         ('text = "Which version would you use?"', "text = ''", "best text is empty"),
         ("check = 2 ", "check = 9 ", "attention check"),
         ("choose = 3", "choose = 13", "asks for 13 items, and the shortest list has 12"),
-        ('sets = ["control"', 'sets = ["joy"', "'joy', which is not known"),
         ('name = "Events"', 'nme = "Events"', "'nme', which is not known"),
-        ('name = "Events"', "port = 1", "'port', which is not known"),
         ("people = 60 ", "people = 0 ", "people must be greater than or equal to 1"),
         ("# ends = 2027-01-31", "ends = 'soon'", "ends must be a valid date"),
-        ("design = ", "desing = ", "no entry 'desing'"),
         ('design = "within"', 'design = "both"', "'between' or 'within', found 'both'"),
-        ("# variety = 0.3 ", "variety = 3.0 ", "must be less than or equal to 1"),
         ("# link = \"https", "link = \"http", "link must match pattern"),
         ("[arms.list] ", "[arms.'my list'] ", "name must match pattern"),
-        ("[questions]\n", "[questions\n", "is not a TOML file"),
-        pytest.param(
-            "[questions]\n", f"x = {'[' * 100_000}", "file: it is nested too deep", id="brackets"
-        ),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_told_in_a_sentence(
