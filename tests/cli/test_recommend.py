@@ -135,7 +135,11 @@ def test_a_list_is_written_as_a_table(shop: Path, tmp_path: Path, name: str) -> 
     result = run("recommend", shop / "model", "-i", "i2", "-k", 4, "--out", path)
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr.startswith("4 rows in")
-    readers: dict[str, Any] = {".parquet": pl.read_parquet, ".csv": pl.read_csv, ".jsonl": pl.read_ndjson}
+    readers: dict[str, Any] = {
+        ".parquet": pl.read_parquet,
+        ".csv": pl.read_csv,
+        ".jsonl": pl.read_ndjson,
+    }
     frame = readers[path.suffix](path)
     wanted = teaser.load(shop / "model").recommend(["i2"], k=4)
     assert frame["item_id"].to_list() == [r.item_id for r in wanted]

@@ -75,7 +75,7 @@ def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults
     study.write(path)
     content: Content = json.loads(path.read_text())
     wrong: dict[str, str] = {
-        "{": "cannot be read as JSON",
+        "{": "cannot be read as results",
         "[]": "It must be an object",
         json.dumps({k: v for k, v in content.items() if k != "comparisons"}): "lacks comparisons",
         json.dumps({**content, "models": []}): "models must have at least 1",
