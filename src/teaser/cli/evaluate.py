@@ -149,16 +149,11 @@ def _compare_new_items(study: "Study", share: float, options: RunOptions, result
         table = new_table("model", ">nDCG@100", ">against tf-idf", ">95 % interval")
         base = each.rows[0].value.mean
         for row in each.rows:
-            gain = ("", "")
+            cells = [row.name, _with_error(row.value)]
             if row.gain is not None:
-                low, high = (
-                    f"{100 * bound / base:+.1f}" for bound in (row.gain.low, row.gain.high)
-                )
-                gain = (f"{100 * row.gain.mean / base:+.1f} %", f"{low} to {high} %")
-            is_best = each.best is not None and row.name == each.best.name
-            table.add_row(
-                row.name, _with_error(row.value), *gain, style="bold" if is_best else None
-            )
+                gain = row.gain.times(100 / base)
+                cells += [f"{gain.mean:+.1f} %", f"{gain.low:+.1f} to {gain.high:+.1f} %"]
+            table.add_row(*cells, style="bold" if row == each.best else None)
         print_lines([f"{each.title}: {each.items:,} new items, {each.users:,} test users"])
         out.print(table)
         if each.best is not None:
@@ -344,8 +339,7 @@ def show_best(results: "StudyResults", study: "Study") -> None:
     print_lines(["Best parameters"])
     out.print(table)
     teasers = [model for model in results.models if model.kind == "Teaser"]
-    if teasers:
-        print_lines(["To fit one of these to all users:"])
+    print_lines(["To fit one of these to all users:"] if teasers else [])
     for model in teasers:
         print_lines([f"{model.name}:", f"  {fit_command(study, model.parameters)}"])
 
@@ -385,7 +379,7 @@ def _number(summary: "Summary | None") -> str:
 
 
 def _with_error(summary: "Summary | None") -> str:
-    known = summary is not None and not math.isnan(summary.error)
+    known = summary and not math.isnan(summary.error)
     return _number(summary) + (f" ± {summary.error:.4f}" if summary and known else "")
 
 
