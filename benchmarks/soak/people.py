@@ -5,10 +5,11 @@ import threading
 import time
 import urllib.parse
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -36,26 +37,9 @@ class Ledger:
     sent: list[tuple[Action, bool]] = field(default_factory=list)
     is_deleted: bool | None = False
 
-    @property
-    def acknowledged(self) -> int:
-        """The number of acknowledged actions."""
-        return sum(is_sure for _, is_sure in self.sent)
 
-
-@dataclass(frozen=True)
-class Comparison:
-    """How many acknowledged actions are stored, lost, and stored without having been sent."""
-
-    acknowledged: int = 0
-    lost: int = 0
-    unexplained: int = 0
-
-    def __add__(self, other: "Comparison") -> "Comparison":
-        return Comparison(
-            self.acknowledged + other.acknowledged,
-            self.lost + other.lost,
-            self.unexplained + other.unexplained,
-        )
+# How many acknowledged actions are stored, lost, and stored without having been sent.
+Comparison: TypeAlias = Counter[str]
 
 
 def compare(ledger: Ledger, stored: Sequence[Action]) -> Comparison:
@@ -64,10 +48,11 @@ def compare(ledger: Ledger, stored: Sequence[Action]) -> Comparison:
     `costs` has, for each number of stored actions that are accounted for, the fewest (lost,
     unexplained) so far.
     """
+    acknowledged = sum(is_sure for _, is_sure in ledger.sent)
     if ledger.is_deleted is None:
-        return Comparison()
+        return Counter()
     if ledger.is_deleted:
-        return Comparison(ledger.acknowledged + 1, lost=int(bool(stored)))
+        return Counter(acknowledged=acknowledged + 1, lost=int(bool(stored)))
     costs: dict[int, tuple[int, int]] = {0: (0, 0)}
     for action, is_sure in ledger.sent:
         following: dict[int, tuple[int, int]] = {}
@@ -80,7 +65,7 @@ def compare(ledger: Ledger, stored: Sequence[Action]) -> Comparison:
         fewest = min(following.values())
         costs = {p: cost for p, cost in following.items() if cost[0] <= fewest[0] + _WINDOW}
     lost, extra = min((lost, extra + len(stored) - p) for p, (lost, extra) in costs.items())
-    return Comparison(ledger.acknowledged, lost, extra)
+    return Counter(acknowledged=acknowledged, lost=lost, unexplained=extra)
 
 
 def _keep(costs: dict[int, tuple[int, int]], place: int, cost: tuple[int, int]) -> None:

@@ -149,10 +149,10 @@ def _wrong(outcome: Outcome, max_p99: float | None) -> Iterator[str]:
     compared = outcome.compared
     if outcome.broken:
         yield f"The server did not recover after {outcome.broken}"
-    if compared.lost:
-        yield f"{compared.lost:,} of {compared.acknowledged:,} acknowledged actions are lost."
-    if compared.unexplained:
-        yield f"{compared.unexplained:,} actions are stored that nobody sent."
+    if compared["lost"]:
+        yield f"{compared['lost']:,} of {compared['acknowledged']:,} acknowledged actions are lost."
+    if compared["unexplained"]:
+        yield f"{compared['unexplained']:,} actions are stored that nobody sent."
     if failed := outcome.record.total(FAILED):
         yield f"{failed:,} answers were 5xx other than 503, such as {outcome.record.failures[:3]}."
     for name, (before, after) in outcome.memory.items():
@@ -178,8 +178,8 @@ def summary(outcome: Outcome) -> dict[str, Any]:
     compared, facts = outcome.compared, outcome.facts
     row = {
         "database": outcome.database,
-        "acknowledged": compared.acknowledged,
-        "lost": compared.lost,
+        "acknowledged": compared["acknowledged"],
+        "lost": compared["lost"],
         "5xx": outcome.record.total(FAILED),
         "requests": outcome.record.n_requests,
         "models replaced": facts.get("models replaced", 0),
@@ -195,7 +195,7 @@ def content(outcomes: Sequence[Outcome], wrong: Sequence[str]) -> dict[str, Any]
     stages = [
         {
             **summary(o),
-            "unexplained": o.compared.unexplained,
+            "unexplained": o.compared["unexplained"],
             "memory_mb": o.memory,
             "phases": o.record.rows(),
             "failures": o.record.failures,

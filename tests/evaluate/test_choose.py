@@ -122,19 +122,6 @@ def test_the_reason_tells_what_content_and_powers_brought() -> None:
     assert "A history power of 0.1 brings +1.0 % to discovered." in said
 
 
-def test_partitions_that_leave_no_room_take_less(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interactions, items = small_tables()
-    write_partitions(interactions, tmp_path / "parts", user="user_id", item="item_id", parts=2)
-    data = Dataset.from_partitions(tmp_path / "parts", items, rules=RULES)
-    need = [Teaser(**RECIPES[n]).estimate(data).total_memory for n in ("weighted", "discovered")]
-    monkeypatch.setattr(cost, "memory_of_machine", lambda: sum(need) // 2)
-    assert make_plan(data).stated.chosen == "weighted"
-    monkeypatch.setattr(cost, "memory_of_machine", lambda: 10)
-    assert make_plan(data).stated.chosen == "paper"
-
-
 def test_what_does_not_fit_is_known_before_any_work(
     many: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,5 @@
 """The dial: what is measured, what is recommended, and what is written."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,30 +103,6 @@ def test_every_point_is_what_a_fit_alone_gives(dial: list[DialSetting], parts: S
         assert setting.error == pytest.approx(reached.error, abs=0.01)
         shares = list_shares(model, parts.validation, found.lists)
         assert setting.shares == pytest.approx(shares, abs=0.02)
-
-
-class StoppedError(Exception):
-    pass
-
-
-def test_a_dial_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: Path) -> None:
-    grid = replace(GRID, l2_weights=(5.0,), l2_encoder=(5.0,))
-    kept: dict[str, Any] = {"storage": tmp_path / "a.dial.jsonl", "compared": COMPARED[:1]}
-    fits, asked = SharedFits(parts.training), list[float]()
-
-    def stop(doing: str, share: float) -> None:
-        if share > 0.5:
-            raise StoppedError
-
-    def note(doing: str, share: float) -> None:
-        asked.append(share)
-
-    with pytest.raises(StoppedError):
-        measure_dial(fits, parts.validation, grid, **kept, report=stop)
-    found = measure_dial(fits, parts.validation, grid, **kept, report=note)
-    assert asked == [3 / 5, 4 / 5]
-    assert measure_dial(fits, parts.validation, grid, **kept, report=note) == found
-    assert asked == [3 / 5, 4 / 5]
 
 
 def test_the_most_tags_near_the_best_are_recommended() -> None:

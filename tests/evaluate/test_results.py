@@ -55,19 +55,6 @@ def test_numbers_are_plain_and_short_and_nan_comes_back(
     assert find_value({"a": Summary(math.nan, math.nan, 0)}, "a") is None
 
 
-def test_a_gap_turns_with_its_models(study: StudyResults) -> None:
-    there, back = study.gap("EASE", "TEASER", TARGET), study.gap("TEASER", "EASE", TARGET)
-    ease, teaser = study.first("EASE"), study.first("Teaser")
-    assert there is not None
-    assert back is not None
-    assert ease is not None
-    assert teaser is not None
-    assert (there.mean, there.low, there.high) == (-back.mean, -back.high, -back.low)
-    gap = teaser.metrics[TARGET].mean - ease.metrics[TARGET].mean
-    assert there.mean == pytest.approx(gap, abs=1e-5)
-    assert study.gap("EASE", "TEASER", "ndcg@7") is None
-
-
 def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults) -> None:
     path = tmp_path / "r.json"
     with pytest.raises(DataError, match=r"r\.json.*teaser evaluate"):

@@ -1,6 +1,5 @@
 """Grid search: every cell once, the best cell, and resuming after a stop."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from teaser.data.split import Fold, Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
-from teaser.evaluate.study.search import cells, check_models, fingerprint, search_grid
+from teaser.evaluate.study.search import cells, check_models, search_grid
 from teaser.model.shared_fit import SharedFits
 
 PLAN = ModelPlan(
@@ -115,19 +114,3 @@ def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path:
     assert resumed(wider, parts.validation, SearchPlan()) == 2
     assert resumed(plan, parts.test, SearchPlan()) == 0
     assert resumed(plan, parts.validation, SearchPlan("recall@5")) == 0
-
-
-def test_strengths_of_interactions_tell_trials_apart(parts: Split) -> None:
-    stronger = replace(parts.training, X=2 * parts.training.X)
-    found = {
-        fingerprint("EASE", {"l2": 1}, training, parts.validation, "ndcg@100")
-        for training in (parts.training, parts.training, stronger)
-    }
-    assert len(found) == 2
-
-
-@pytest.fixture(autouse=True)
-def _no_output(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """A library prints nothing."""
-    yield
-    assert capfd.readouterr() == ("", "")

@@ -132,6 +132,7 @@ def _compare_new_items(study: "Study", share: float, options: RunOptions, result
     """Run the protocol for new items on the data of a study; print and write its tables."""
     from teaser.evaluate.new_items import evaluate_new_items
     from teaser.evaluate.study.data import make_split, read_data
+    from teaser.evaluate.study.results import NEW_ITEMS_SUFFIX
 
     study = study.smaller() if options.quick else study
     dataset = read_data(study, options.data)
@@ -160,7 +161,7 @@ def _compare_new_items(study: "Study", share: float, options: RunOptions, result
             print_lines([f"Best by validation users: {each.best.name}."])
     print_lines(results.notes)
     results_in.parent.mkdir(parents=True, exist_ok=True)
-    file = results_in.with_name(f"{results_in.name}.new-items.json")
+    file = results_in.with_name(f"{results_in.name}{NEW_ITEMS_SUFFIX}")
     results.write(file)
     print_lines([f"results in {file}"])
 

@@ -226,12 +226,9 @@ def explain_choice(recipe: Recipe) -> str:
         if trial is None or trial.share is None:
             continue
         reached = percent(trial.share)
-        if not parts:
-            parts.append(f"{named} reach {reached} of {recipe.yardstick} here")
-        elif trial.share > before:
-            parts.append(f"{named} bring it to {reached}")
-        else:
-            parts.append(f"with {named} it is {reached}")
+        told = f"{named} bring it to" if trial.share > before else f"with {named} it is"
+        first = f"{named} reach {reached} of {recipe.yardstick} here"
+        parts.append(f"{told} {reached}" if parts else first)
         before = trial.share
     measured = {t.name for t in recipe.tried if t.name in RECIPES and t.ndcg is not None}
     last = f"{recipe.chosen} is the most readable within {percent(TOLERANCE)} of the best"

@@ -16,6 +16,7 @@ from teaser.errors import DataError, ParameterError
 from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference, Summary
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
+    NEW_ITEMS_SUFFIX,
     TARGET,
     DialResults,
     DialSetting,
@@ -200,7 +201,8 @@ def _files(source: ResultsLike) -> list[Path | StudyResults | DialResults]:
     if not path.is_dir():
         beside = path.with_suffix(DIAL_SUFFIX)
         return [path, beside] if beside.exists() else [path]
-    found = sorted(path.glob("*.json"))
+    # The results for new items have tables of their own, which `evaluate` prints.
+    found = sorted(p for p in path.glob("*.json") if not p.name.endswith(NEW_ITEMS_SUFFIX))
     if not found:
         raise DataError(f"There are no results of a study (*.json) in {path}.")
     return [*found]

@@ -25,7 +25,7 @@ from teaser.files import read_settings
 from teaser.profile import PAPER_STEP
 
 TARGET = "ndcg@100"
-DIAL_SUFFIX = ".dial.json"
+DIAL_SUFFIX, NEW_ITEMS_SUFFIX = ".dial.json", ".new-items.json"
 RECOMMENDED = "recommended"
 
 _PACKAGES = ("numpy", "scipy", "polars", "implicit")
