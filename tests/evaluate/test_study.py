@@ -99,7 +99,11 @@ def test_the_quick_version_has_fewer_users_cells_and_draws(tmp_path: Path) -> No
         ("l2 = [10, 100, 1000]", "l2 = []", "l2 must have at least 1"),
         ("tol = 1e-2", "l2_weights = 4", "l2_weights both as a parameter and in the grid"),
         ('"TEASER", "EASE"]', '"TEASR", "EASE"]', "'TEASR', which is not above it.*TEASER"),
-        ('"TEASER", "EASE"]', '"TEASER", "EASE"]\ngrid = { a = [1] }', "cannot have a grid"),
+        (
+            '"TEASER", "EASE"]',
+            '"TEASER", "EASE"]\ngrid = { a = [1] }',
+            "cannot have a grid",
+        ),
         ("tags = [1]", "scales = ['robst']", "scales must be 'robust' or 'paper', found 'robst'"),
         ("tags = [1]", "models = ['TEASR']", "models.*'TEASR'.*TEASER"),
         ("[7, 70]", "[7, -70]", r"\[dial\] remainder_l2 must be greater than 0, found -70"),

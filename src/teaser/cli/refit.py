@@ -108,12 +108,8 @@ def models(
         artifact.read_manifest(model)  # a folder without a model is an error
     numbers = () if served is None else (served.number,)
     if as_json:
-        print_json(
-            [
-                {**asdict(e), "served": e.number in numbers, "kept": history.is_kept(e)}
-                for e in entries
-            ]
-        )
+        known = ({"served": e.number in numbers, "kept": history.is_kept(e)} for e in entries)
+        print_json([{**asdict(e), **more} for e, more in zip(entries, known, strict=True)])
         return
     if not entries:
         print_lines([f"{model} has no earlier models: teaser refit keeps them."])

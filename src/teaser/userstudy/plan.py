@@ -222,9 +222,8 @@ class UserStudy(Strict):
         """
         path = Path(path)
         with plan_file(path) as (given, text):
-            for name in ("folder", "file"):
-                if name in given:
-                    raise ParameterError(f"It has no entry {name!r}. Leave it out.")
+            for name in given.keys() & {"folder", "file"}:
+                raise ParameterError(f"It has no entry {name!r}. Leave it out.")
             own = {"name": path.stem, "title": path.stem, "folder": str(path.parent), "file": text}
             study = validate(cls, {**own, **given, "arms": named_tables(given, "arms")})
             _check(study)
@@ -353,18 +352,13 @@ def question_sets() -> dict[str, tuple[Question, ...]]:
     text = (resources.files("teaser.userstudy") / "questions.toml").read_text(encoding="utf-8")
     given = tomllib.loads(text)
     ends = given.pop("ends")
+
+    def question(name: str, number: int, each: dict[str, Any]) -> Question:
+        text, is_reversed = {code: each[code] for code in LANGUAGES}, each.get("reversed", False)
+        return Question(f"{name}_{number}", text, **ends, scale=name, reversed=is_reversed)
+
     return {
-        name: tuple(
-            Question(
-                f"{name}_{n}",
-                {code: each[code] for code in LANGUAGES},
-                low=ends["low"],
-                high=ends["high"],
-                scale=name,
-                reversed=each.get("reversed", False),
-            )
-            for n, each in enumerate(found, 1)
-        )
+        name: tuple(question(name, n, each) for n, each in enumerate(found, 1))
         for name, found in given.items()
     }
 
@@ -459,16 +453,14 @@ def _check_question(question: Question) -> None:
             f"{where} counts for {question.outcome!r}, which is measured without asking. Take "
             f"another name than {', '.join(MEASURED)}."
         )
-    least, greatest = question.least, question.most
-    if least is not None and greatest is not None and least > greatest:
-        raise ParameterError(f"{where} has least = {least:g} above most = {greatest:g}.")
-    if question.check is None:
-        return
-    most = question.points if question.kind == "scale" else len(question.choices)
-    if question.kind not in ("scale", "choice") or not 1 <= question.check <= most:
+    low, high = question.least, question.most
+    if low is not None and high is not None and low > high:
+        raise ParameterError(f"{where} has least = {low:g} above most = {high:g}.")
+    n_answers = {"scale": question.points, "choice": len(question.choices)}.get(question.kind, 0)
+    if question.check is not None and not 1 <= question.check <= n_answers:
         raise ParameterError(
             f"{where} is an attention check: it must be a scale or a choice, and check the number "
-            f"of its right answer, from 1 to {most or 'the last'}; found {question.check}."
+            f"of its right answer; found {question.check} of {n_answers}."
         )
 
 

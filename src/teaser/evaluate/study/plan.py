@@ -374,8 +374,7 @@ def _check_references(study: Study) -> None:
     if study.split.kind == "users" and missing:
         raise ParameterError(f"[split] lacks {', '.join(missing)}.")
     names = [model.name for model in study.models]
-    named = [("[simulate] models", name) for plan in study.simulate for name in plan.models]
-    named += [("[simulate] bonus", name) for plan in study.simulate for name in plan.bonus]
+    named = [("[simulate] models", n) for plan in study.simulate for n in plan.models + plan.bonus]
     for where, name in (*named, ("[dial] model", study.dial.model)):
         if name and name not in names:
             raise ParameterError(
@@ -388,18 +387,13 @@ def _check_references(study: Study) -> None:
                 raise ParameterError(
                     f"{where} is made of {part!r}, which is not above it.{closest(part, above)}"
                 )
-        if (plan.kind == "Product") != (len(plan.parts) == 2):
+        if len(plan.parts) != 2 * (plan.kind == "Product") or (plan.parts and plan.grid):
             raise ParameterError(
-                f"{where} needs two parts if and only if its kind is Product; found the kind "
-                f"{plan.kind} and {len(plan.parts)} parts."
+                f"{where} needs two parts and cannot have a grid if its kind is Product, and else "
+                f"no parts; found the kind {plan.kind} and {len(plan.parts)} parts."
             )
-        if plan.parts and plan.grid:
-            raise ParameterError(
-                f"{where} takes the best parameters of its parts; it cannot have a grid."
-            )
-        for name in plan.grid:
-            if name in plan.parameters:
-                raise ParameterError(f"{where} names {name} both as a parameter and in the grid.")
+        for name in plan.grid.keys() & plan.parameters.keys():
+            raise ParameterError(f"{where} names {name} both as a parameter and in the grid.")
 
 
 def _thinned(grid: Mapping[str, tuple[Any, ...]], cells: int) -> dict[str, tuple[Any, ...]]:

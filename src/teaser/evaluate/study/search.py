@@ -143,8 +143,7 @@ def fingerprint(
     """Return a hash of all that the value of a trial depends on."""
     digest = hashlib.sha256()
     matrices = (training.X, training.S, fold.history, fold.held_out)
-    about_users = (training.Q, fold.user_features)
-    for matrix in (*matrices, *(Q for Q in about_users if Q is not None)):
+    for matrix in (m for m in (*matrices, training.Q, fold.user_features) if m is not None):
         digest.update(np.asarray(matrix.indptr, dtype=np.int64).tobytes())
         digest.update(np.asarray(matrix.indices, dtype=np.int64).tobytes())
         digest.update(np.asarray(matrix.data, dtype=np.float32).tobytes())
