@@ -11,7 +11,7 @@ from teaser.data.split import Fold, Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
-from teaser.evaluate.study.search import cells, check_models, search_grid
+from teaser.evaluate.study.run import cells, check_models, search_grid
 from teaser.model.shared_fit import SharedFits
 
 PLAN = ModelPlan(

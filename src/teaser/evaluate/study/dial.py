@@ -21,8 +21,7 @@ from teaser.evaluate.study.results import (
     personal_share,
     tag_share,
 )
-from teaser.evaluate.study.run import StudyRun
-from teaser.evaluate.study.search import Planned, cells, fingerprint, run_trials
+from teaser.evaluate.study.run import Planned, StudyRun, cells, fingerprint, run_trials
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.progress import Update
 
