@@ -224,12 +224,8 @@ def simulate(
     scale: list[str] | None = None,
     step: list[float] | None = None,
     among: list[str] | None = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="A model of the study; repeat. All by default.")
-    ] = None,
-    draws: Annotated[
-        int | None, typer.Option(min=1, help="Number of random draws of tags.")
-    ] = None,
+    model: list[str] | None = None,
+    draws: Annotated[int | None, typer.Option(min=1)] = None,
     seed: int | None = None,
 ) -> None:
     """Simulate presses by the test users of a study, and measure their lists.
@@ -246,6 +242,10 @@ def simulate(
         How far one press moves; repeat.
     among
         Which tags to press: all, declared or discovered; repeat.
+    model
+        A model of the study; repeat, all by default.
+    draws
+        Number of random draws of tags.
     seed
         Seed of the draws.
     """

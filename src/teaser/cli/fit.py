@@ -58,33 +58,25 @@ def fit(
     *,
     folder: Out,
     model: ModelOptions,
-    recipe: Annotated[
-        str,
-        typer.Option(
-            help="auto, paper, weighted, discovered or neighbours; auto chooses among the others.",
-            rich_help_panel="Recipe",
-        ),
-    ] = AUTO,
-    keep_groups: Annotated[
-        bool,
-        typer.Option(
-            help="Whether discovered groups keep the names of a model that is in the folder.",
-            rich_help_panel="Recipe",
-        ),
-    ] = True,
-    start: Annotated[
-        Path | None,
-        typer.Option(
-            help="An earlier model to start from; takes fewer iterations.",
-            rich_help_panel="Running",
-        ),
-    ] = None,
+    recipe: Annotated[str, typer.Option(rich_help_panel="Recipe")] = AUTO,
+    keep_groups: Annotated[bool, typer.Option(rich_help_panel="Recipe")] = True,
+    start: Annotated[Path | None, typer.Option(rich_help_panel="Running")] = None,
     scheduler: Scheduler = None,
     local_cluster: LocalCluster = None,
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a model to a data set; without penalties, choose its recipe on held-out people."""
+    """Fit a model to a data set; without penalties, choose its recipe on held-out people.
+
+    Parameters
+    ----------
+    recipe
+        auto, paper, weighted, discovered or neighbours; auto chooses among the others.
+    keep_groups
+        Whether discovered groups keep the names of a model that is in the folder.
+    start
+        An earlier model to start from; takes fewer iterations.
+    """
     artifact.check_target(folder, "Teaser")
     data = Dataset.load(dataset)
     earlier = None if start is None else load(start, Teaser)
@@ -165,18 +157,15 @@ def estimate(dataset: DataFolder, *, model: ModelOptions, as_json: AsJson = Fals
 
 
 @commands.command()
-def add(
-    model: ModelFolder,
-    items: Annotated[
-        Path,
-        typer.Argument(
-            help="A table of new items. It may lack columns, which then count as 'not stated'."
-        ),
-    ],
-    *,
-    folder: Out,
-) -> None:
-    """Make new items recommendable without fitting again."""
+@expand_options
+def add(model: ModelFolder, items: Path, *, folder: Out) -> None:
+    """Make new items recommendable without fitting again.
+
+    Parameters
+    ----------
+    items
+        A table of new items; columns that it lacks count as 'not stated'.
+    """
     artifact.check_target(folder, "Teaser")
     fitted = load(model, Teaser)
     before = len(fitted.items_)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, cast, get_args, get_origin, ge
 
 import typer
 from rich.markup import escape
-from typer.models import OptionInfo
+from typer.models import OptionInfo, ParameterInfo
 
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import Ids, ItemId
@@ -131,7 +131,10 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             objects[name] = kind, [option.name for option in read]
             shown += read
             continue
-        if name in texts:
+        written = [m for m in getattr(hint, "__metadata__", ()) if isinstance(m, ParameterInfo)]
+        if name in texts and written:
+            written[0].help = texts[name]
+        elif name in texts:
             info: Any = typer.Argument(help=texts[name])
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 flags = _flags(name, parameter.default, texts[name])

@@ -171,19 +171,20 @@ Request = Annotated[
 @commands.command()
 @expand_options
 def prepare(
-    tables: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Interactions and items (further ones are joined; also JSON-LD); interactions "
-            "alone; the URL of a database; or the folder of a public data set."
-        ),
-    ] = None,
+    tables: list[str] | None = None,
     *,
     folder: Out,
     request: Request,
     as_json: AsJson = False,
 ) -> None:
-    """Make a data set of interactions and metadata, and write the tag rules beside it."""
+    """Make a data set of interactions and metadata, and write the tag rules beside it.
+
+    Parameters
+    ----------
+    tables
+        Interactions and items (further ones are joined; also JSON-LD); interactions alone; the URL
+        of a database; or the folder of a public data set.
+    """
     paths = [text if "://" in text else Path(text) for text in tables or []]
     with progress_bar(err, "reading"):
         dataset, written = prepare_data(paths, folder, request)

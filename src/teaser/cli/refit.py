@@ -1,6 +1,7 @@
 """The commands of the loop: make the next model from data and site; list and bring back models."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,9 +39,7 @@ def refit(
     database: Database = "",
     views: bool = True,
     api_people: bool = False,
-    min_views: Annotated[
-        int, typer.Option(min=1, help="Views below which a visitor is left out.")
-    ] = MIN_VIEWS,
+    min_views: Annotated[int, typer.Option(min=1)] = MIN_VIEWS,
     choose: bool = False,
     margin: float = MARGIN,
     force: bool = False,
@@ -58,6 +57,8 @@ def refit(
         Whether to learn from the site, which must be served with --learn.
     api_people
         Learn from persons of the API too.
+    min_views
+        Views below which a visitor is left out.
     choose
         Choose the recipe anew; takes longer.
     margin
@@ -129,12 +130,8 @@ def _read_site(
     from teaser.app.settings import Settings
     from teaser.app.store import Store
 
-    store = Store(Settings(model=model, database_url=database).database)
-    try:
-        visits = store.visits(with_api=api_people)
-        return gather(visits, items, min_views=min_views)
-    finally:
-        store.close()
+    with closing(Store(Settings(model=model, database_url=database).database)) as store:
+        return gather(store.visits(with_api=api_people), items, min_views=min_views)
 
 
 def _verdict(model: Path, entry: Entry) -> list[str]:
