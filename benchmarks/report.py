@@ -4,9 +4,7 @@ import json
 import os
 import platform
 import subprocess
-import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,23 +34,6 @@ def report(name: str, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
 
 
-def times(work: Callable[[int], object], repeat: int) -> dict[str, float]:
-    """Return the median and the 95th percentile of so many goes, in milliseconds."""
-    measured = []
-    for i in range(repeat):
-        start = time.perf_counter()
-        work(i)
-        measured.append(1000 * (time.perf_counter() - start))
-    return {"median ms": float(np.median(measured)), "p95 ms": float(np.percentile(measured, 95))}
-
-
-def saved_mb(model: Any) -> float:
-    """Return the megabytes of a model's folder."""
-    with tempfile.TemporaryDirectory() as scratch:
-        model.save(Path(scratch) / "model")
-        return sum(f.stat().st_size for f in Path(scratch).rglob("*") if f.is_file()) / 1e6
-
-
 def machine() -> dict[str, Any]:
     """Return what the figures depend on."""
     commit = subprocess.run(
@@ -72,10 +53,6 @@ def machine() -> dict[str, Any]:
 
 
 def _said(value: Any) -> str:
-    return (
-        f"{value:.3g}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else str(value)
-    )
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

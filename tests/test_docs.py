@@ -27,7 +27,7 @@ from teaser.app.settings import Settings
 from teaser.cli.main import app
 from teaser.data import demo
 from teaser.evaluate.study.plan import Study
-from teaser.evaluate.study.search import check_models
+from teaser.evaluate.study.run import check_models
 from teaser.extensions import DiscoveredTags
 from teaser.words.interpreter import GROUP
 from teaser.words.vocabulary import read_synonyms

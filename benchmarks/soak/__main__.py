@@ -11,10 +11,9 @@ from pathlib import Path
 from report import RESULTS, machine
 from rich.console import Console
 
-from soak.models import make_models
 from soak.postgres import Postgres
-from soak.stage import Outcome, Plan, run_stage
-from soak.table import content, show, verdict
+from soak.servers import make_models
+from soak.stage import Outcome, Plan, content, run_stage, show, verdict
 from teaser.data import demo
 
 

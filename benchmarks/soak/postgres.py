@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from soak.memory import children
+from soak.servers import children
 
 
 class Postgres:

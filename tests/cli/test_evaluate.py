@@ -188,5 +188,5 @@ def test_a_wrong_study_or_value_is_one_sentence(study: Path, tmp_path: Path) -> 
     out = ("--out", tmp_path / "o")
     for command in ("evaluate", "tune", "simulate", "report"):
         assert "none.toml" in refused(command, tmp_path / "none.toml", *out)
-    assert "above 0, found -1" in refused("tune", study, *out, "--remainder-l2", -1)
+    assert "greater than 0, found -1" in refused("tune", study, *out, "--remainder-l2", -1)
     assert not (tmp_path / "o").exists()

@@ -101,16 +101,11 @@ def test_not_converging_is_a_warning(shop: Path, tmp_path: Path) -> None:
 def test_bad_parameters_write_nothing(shop: Path, tmp_path: Path) -> None:
     for words, name in (
         (("--l2-weights", 0), "l2_weights"),
-        (("--l2-encoder", -3), "l2_encoder"),
         (("--solver", "sgd"), "solver"),
-        (("--dtype", "int8"), "dtype"),
         (("--seed", -1), "rng"),
         (("--sparse-density", 0), "sparse.density"),
-        (("--decoder-rounds", 0), "decoder.rounds"),
-        (("--remainder-l2", 0), "remainder.l2"),
         (("--remainder-neighbours", 0, "--gram", "sparse"), "gram='sparse'"),
         (("--remainder-neighbours", 0, "--sparse"), "sparse"),
-        (("--weights-user-power", 3), "weights.user_power"),
     ):
         assert name in refused("fit", shop / "data", "--out", tmp_path / "m", *words)
         assert not (tmp_path / "m").exists()

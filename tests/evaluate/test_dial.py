@@ -1,6 +1,5 @@
 """The dial: what is measured, what is recommended, and what is written."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,10 @@ import pytest
 from teaser import Dataset
 from teaser.data.split import Split, split
 from teaser.errors import ParameterError
-from teaser.evaluate.protocol import evaluate
+from teaser.evaluate.protocol import SHOWN, evaluate, list_shares
 from teaser.evaluate.study.dial import choose_setting, dial_study, match_ease, measure_dial
 from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
 from teaser.evaluate.study.results import DialResults, DialSetting, read_results
-from teaser.evaluate.study.run import SHOWN, list_shares
 from teaser.model.base import KINDS
 from teaser.model.shared_fit import SharedFits
 
@@ -107,30 +105,6 @@ def test_every_point_is_what_a_fit_alone_gives(dial: list[DialSetting], parts: S
         assert setting.shares == pytest.approx(shares, abs=0.02)
 
 
-class StoppedError(Exception):
-    pass
-
-
-def test_a_dial_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: Path) -> None:
-    grid = replace(GRID, l2_weights=(5.0,), l2_encoder=(5.0,))
-    kept: dict[str, Any] = {"storage": tmp_path / "a.dial.jsonl", "compared": COMPARED[:1]}
-    fits, asked = SharedFits(parts.training), list[int]()
-
-    def stop(done: int, total: int, doing: str) -> None:
-        if done == 3:
-            raise StoppedError
-
-    def note(done: int, total: int, doing: str) -> None:
-        asked.append(done)
-
-    with pytest.raises(StoppedError):
-        measure_dial(fits, parts.validation, grid, **kept, callback=stop)
-    found = measure_dial(fits, parts.validation, grid, **kept, callback=note)
-    assert asked == [3, 4]
-    assert measure_dial(fits, parts.validation, grid, **kept, callback=note) == found
-    assert asked == [3, 4]
-
-
 def test_the_most_tags_near_the_best_are_recommended() -> None:
     ease, teaser = a_setting("EASE", 0.5, 0.0), a_setting("TEASER", 0.4, 1.0)
     near, far = a_setting("remainder", 0.496, 0.6), a_setting("remainder", 0.494, 0.8)
@@ -156,12 +130,7 @@ def test_the_most_tags_near_the_best_are_recommended() -> None:
 def test_the_dial_of_a_study_is_measured_on_its_validation_users(
     study: Study, tmp_path: Path
 ) -> None:
-    stages: list[str] = []
-    found = dial_study(
-        study, data=tmp_path, out=tmp_path / "out",
-        progress=lambda stage, done, total, doing: stages.append(stage),
-    )  # fmt: skip
-    assert set(stages) == {"dial"}
+    found = dial_study(study, data=tmp_path, out=tmp_path / "out")
     assert found.users == 50
     assert found.shown == SHOWN
     assert found.recommended in found.settings

@@ -16,7 +16,7 @@ from teaser.evaluate.choose import ease_penalties
 from teaser.evaluate.study import propose
 from teaser.evaluate.study.plan import Study
 from teaser.evaluate.study.propose import open_study, propose_study
-from teaser.evaluate.study.search import cells, check_models
+from teaser.evaluate.study.run import cells, check_models
 
 
 def read(folder: Path, dataset: Dataset, kind: str = "users") -> tuple[Study, str]:

@@ -31,7 +31,6 @@ from teaser.evaluate.refit import (
     SiteInteractions,
     gather,
     join,
-    no_views,
     refit,
 )
 from teaser.extensions import DiscoveredTags
@@ -77,17 +76,6 @@ def test_rows_have_the_known_items_of_people_with_enough_views() -> None:
         gather([], items, min_views=0)
 
 
-def test_views_until_a_moment_keep_the_rows() -> None:
-    found = gather([visits("a", "b", "c"), visits("b", "a")], Ids(["a", "b", "c"]))
-    assert found.until((BEGIN + timedelta(minutes=90)).timestamp()).X.toarray().tolist() == [
-        [1, 1, 0],
-        [1, 1, 0],
-    ]
-    early = found.until((BEGIN + timedelta(minutes=1)).timestamp())
-    assert early.X.toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
-    assert found.until(0.0).X.nnz == 0
-
-
 def test_a_data_set_has_the_people_of_the_site_below_its_users() -> None:
     interactions, items = small_tables()
     users = interactions.select("user_id").unique(maintain_order=True)
@@ -110,13 +98,13 @@ def test_a_data_set_has_the_people_of_the_site_below_its_users() -> None:
     assert joined.disliked is not None
     assert joined.Q[[n]].nnz == joined.disliked[[n]].nnz == 0
     assert joined.users[0] == 0
-    assert join(dataset, no_views(dataset.items)).n_users == n
+    assert join(dataset, gather((), dataset.items)).n_users == n
     assert np.array_equal(joined.item_counts - dataset.item_counts, site.X.toarray()[0])
 
 
 @pytest.fixture(scope="module")
 def joint(dataset: Dataset) -> Dataset:
-    return join(dataset, no_views(dataset.items))
+    return join(dataset, gather((), dataset.items))
 
 
 @pytest.fixture(scope="module")
@@ -244,7 +232,7 @@ def test_discovered_groups_keep_their_names(
 
 def test_the_recipe_can_be_chosen_anew(folder: Path, dataset: Dataset) -> None:
     entry, _ = refit(
-        folder, dataset, no_views(dataset.items), options=RefitOptions(1.0, choose=True)
+        folder, dataset, gather((), dataset.items), options=RefitOptions(1.0, choose=True)
     )
     found = load(folder, Teaser)
     assert entry.verdict == "accepted"
@@ -261,7 +249,7 @@ def test_a_model_that_was_saved_meanwhile_is_not_replaced(folder: Path, dataset:
         other.save(folder)
 
     with pytest.raises(ArtifactError, match="Another model was saved"):
-        refit(folder, dataset, no_views(dataset.items), callback=save)
+        refit(folder, dataset, gather((), dataset.items), callback=save)
     assert load(folder, Teaser).rng == 7
     assert ModelHistory(folder).entries() == []
 
@@ -276,13 +264,13 @@ import os, signal, sys
 from pathlib import Path
 from teaser import Dataset
 from teaser.evaluate.refit import refit
-from teaser.evaluate.refit import no_views
+from teaser.evaluate.refit import gather
 
 data = Dataset.load(sys.argv[2])
 def die(what, share):
     if what == "comparing the models":
         os.kill(os.getpid(), signal.SIGKILL)
-refit(Path(sys.argv[1]), data, no_views(data.items), callback=die)
+refit(Path(sys.argv[1]), data, gather((), data.items), callback=die)
 """
     words = [sys.executable, "-c", program, str(folder), str(folder.parent / "data")]
     done = subprocess.run(words, check=False, capture_output=True, timeout=300)
@@ -291,7 +279,7 @@ refit(Path(sys.argv[1]), data, no_views(data.items), callback=die)
     history = ModelHistory(folder)
     assert history.entries() == []
     assert len(list(history.folder.glob(".unfinished-*"))) == 1
-    entry, _ = refit(folder, dataset, no_views(dataset.items))
+    entry, _ = refit(folder, dataset, gather((), dataset.items))
     assert entry.number == 2
     assert not list(history.folder.glob(".unfinished-*"))
 

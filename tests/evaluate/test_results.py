@@ -55,19 +55,6 @@ def test_numbers_are_plain_and_short_and_nan_comes_back(
     assert find_value({"a": Summary(math.nan, math.nan, 0)}, "a") is None
 
 
-def test_a_gap_turns_with_its_models(study: StudyResults) -> None:
-    there, back = study.gap("EASE", "TEASER", TARGET), study.gap("TEASER", "EASE", TARGET)
-    ease, teaser = study.first("EASE"), study.first("Teaser")
-    assert there is not None
-    assert back is not None
-    assert ease is not None
-    assert teaser is not None
-    assert (there.mean, there.low, there.high) == (-back.mean, -back.high, -back.low)
-    gap = teaser.metrics[TARGET].mean - ease.metrics[TARGET].mean
-    assert there.mean == pytest.approx(gap, abs=1e-5)
-    assert study.gap("EASE", "TEASER", "ndcg@7") is None
-
-
 def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults) -> None:
     path = tmp_path / "r.json"
     with pytest.raises(DataError, match=r"r\.json.*teaser evaluate"):
@@ -75,12 +62,12 @@ def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults
     study.write(path)
     content: Content = json.loads(path.read_text())
     wrong: dict[str, str] = {
-        "{": "cannot be read as JSON",
-        "[]": "It must be a table",
+        "{": "cannot be read as results",
+        "[]": "It must be an object",
         json.dumps({k: v for k, v in content.items() if k != "comparisons"}): "lacks comparisons",
-        json.dumps({**content, "models": []}): "models is empty",
+        json.dumps({**content, "models": []}): "models must have at least 1",
         json.dumps({**content, "models": [{"name": "x"}]}): r"\[models\.x\] lacks kind",
-        json.dumps({**content, "seconds": "long"}): "seconds must be a number, found 'long'",
+        json.dumps({**content, "seconds": "long"}): "seconds must be .* number, found 'long'",
     }
     for text, message in wrong.items():
         path.write_text(text)
@@ -89,18 +76,7 @@ def test_bad_files_are_named_with_what_to_do(tmp_path: Path, study: StudyResults
 
 
 TRIED = (
-    Trial("Popularity", ndcg=0.1, share=0.2),
     Trial("EASE", ndcg=0.5, share=1.0),
-    Trial(
-        "paper",
-        {"l2_weights": 200.0},
-        0.24,
-        0.48,
-        {"general": 0.7, "declared": 0.3},
-        1.0,
-        truth={"known": 3.1, "agreement": None, "with_reason": 0.98},
-    ),
-    Trial("weighted", ndcg=0.23, share=0.46),
     Trial("discovered", {"l2_encoder": 300.0}, 0.44, 0.88),
     Trial("discovered", {"l2_encoder": 3000.0}, 0.465, 0.93),
     Trial("neighbours", reason="it needs 80.0 GB, and this machine has 16.0 GB"),
@@ -109,7 +85,7 @@ TRIED = (
 
 def test_of_one_recipe_the_most_accurate_is_the_best() -> None:
     found = best_trial(t for t in TRIED if t.name == "discovered")
-    assert found is TRIED[5]
+    assert found is TRIED[2]
     assert best_trial(()) is None
     record = Recipe(TRIED, "discovered", "")
     assert [t.name for t in record.table()] == list(dict.fromkeys(t.name for t in TRIED))

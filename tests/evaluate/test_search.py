@@ -1,6 +1,5 @@
 """Grid search: every cell once, the best cell, and resuming after a stop."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from teaser.data.split import Fold, Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
 from teaser.evaluate.study.plan import ModelPlan, SearchPlan
-from teaser.evaluate.study.search import cells, check_models, fingerprint, search_grid
+from teaser.evaluate.study.run import cells, check_models, search_grid
 from teaser.model.shared_fit import SharedFits
 
 PLAN = ModelPlan(
@@ -78,19 +77,19 @@ class StoppedError(Exception):
 def test_a_search_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: Path) -> None:
     kept = tmp_path / "trials.jsonl"
 
-    def stop(done: int, total: int, cell: Any) -> None:
-        if done == 4:
+    def stop(doing: str, share: float) -> None:
+        if share > 0.5:
             raise StoppedError
 
     fits = SharedFits(parts.training)
     with pytest.raises(StoppedError):
-        search_grid(PLAN, fits, parts.validation, SearchPlan(), storage=kept, callback=stop)
-    asked: list[int] = []
+        search_grid(PLAN, fits, parts.validation, SearchPlan(), storage=kept, report=stop)
+    asked: list[float] = []
     found = search_grid(
         PLAN, fits, parts.validation, SearchPlan(), storage=kept,
-        callback=lambda done, total, cell: asked.append(done),
+        report=lambda doing, share: asked.append(share),
     )  # fmt: skip
-    assert asked == [4, 5]
+    assert asked == [4 / 6, 5 / 6]
     assert len({tuple(t.parameters.items()) for t in found.trials}) == 6
     whole = search_grid(PLAN, SharedFits(parts.training), parts.validation, SearchPlan())
     assert found.best == whole.best
@@ -103,7 +102,7 @@ def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path:
     def resumed(plan: ModelPlan, fold: Fold, how: SearchPlan) -> int:
         kept, fitted = tmp_path / "trials.jsonl", list[Any]()
         found = search_grid(
-            plan, fits, fold, how, storage=kept, callback=lambda *told: fitted.append(told)
+            plan, fits, fold, how, storage=kept, report=lambda *told: fitted.append(told)
         )
         return len(found.trials) - len(fitted)
 
@@ -115,19 +114,3 @@ def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path:
     assert resumed(wider, parts.validation, SearchPlan()) == 2
     assert resumed(plan, parts.test, SearchPlan()) == 0
     assert resumed(plan, parts.validation, SearchPlan("recall@5")) == 0
-
-
-def test_strengths_of_interactions_tell_trials_apart(parts: Split) -> None:
-    stronger = replace(parts.training, X=2 * parts.training.X)
-    found = {
-        fingerprint("EASE", {"l2": 1}, training, parts.validation, "ndcg@100")
-        for training in (parts.training, parts.training, stronger)
-    }
-    assert len(found) == 2
-
-
-@pytest.fixture(autouse=True)
-def _no_output(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """A library prints nothing."""
-    yield
-    assert capfd.readouterr() == ("", "")

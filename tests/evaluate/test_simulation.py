@@ -206,13 +206,8 @@ def test_senseless_feedback_is_refused(parts: Split, fitted: Teaser) -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"strength": 0}, "strength 0 presses nothing"),
         ({"strength": 6}, "out of range"),
-        ({"strength": 1.5}, "whole number"),
         ({"n_tags": 0}, "n_tags must be"),
-        ({"n_tags": True}, "n_tags must be"),
-        ({"draws": 0}, "draws must be"),
         ({"rng": None}, "rng must be"),
-        ({"strength": -1, "shown": 0}, "k must be"),
-        ({"steering": "paper"}, "steering must be"),
         ({"among": "some"}, "among must be one of all, declared, discovered, found 'some'"),
         ({"among": "discovered"}, "no discovered tags to press"),
     )
@@ -232,11 +227,8 @@ def test_tags_of_one_kind_can_be_pressed_alone(parts: Split, fitted: Teaser) -> 
     model = Teaser(
         l2_weights=5.0, l2_encoder=5.0, discovered=DiscoveredTags(grains=(6,), factors=16)
     ).fit(parts.training)
-    assert [has_tags(fitted, kind) for kind in ("all", "declared", "discovered")] == [
-        True,
-        True,
-        False,
-    ]
+    has = [has_tags(fitted, kind) for kind in ("all", "declared", "discovered")]
+    assert has == [True, True, False]
     both = count_tags(parts.test.held_out, model).toarray()
     is_found = np.array([tag.discovered for tag in model.tags_])
     assert has_tags(model, "discovered")

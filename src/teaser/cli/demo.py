@@ -54,27 +54,40 @@ def demo(
     """
     if port is not None:
         refuse_unused("a demo with --port, which saves no model", out=folder)
-        serve_events(port=port, seed=seed)
+        check_packages()
+        from teaser.app.run import serve
+        from teaser.app.settings import Settings
+
+        serve(Settings(model=demo_model(seed), port=port, log_level="warning"), ready=print_address)
         return
     with out.status("generating a year of events in Belgium"):
         dataset = events.dataset(seed=seed)
-    model = _fit(dataset)
+    _print_title("The data")
+    print_lines(dataset.lines())
+    with progress_bar(err, "preparing") as update:
+        model = fit(dataset, callback=update)
+    print_lines([] if model.recipe_ is None else [model.recipe_.why])
     history = choose_person(dataset)
-    _show_history(dataset, history)
-    _show_profile(model, history)
-    _show_presses(model, history)
+    _print_title(f"A person who chose {len(history)} events")
+    for item_id in history:
+        row = dataset.table.row(dataset.items.index_of(item_id), named=True)
+        text = f"  {row['title']} · {row['type']} · {row['town']} · {row['date']}"
+        out.print(text, highlight=False)
+    before = model.profile(history)
+    first = model.recommend(history, k=_LENGTH)
+    _print_title("What the model learned")
+    out.print(draw_profile(before, per_feature=3))
+    _print_title("What it recommends, and why")
+    out.print(draw_recommendations(first))
+    tag = choose_tag(model, history)
+    presses = Presses().press(tag, 3)
+    old, new = before.affinities[tag], model.profile(history, presses).affinities[tag]
+    _print_title(f"Three presses of + on {tag.value}")
+    print_lines([f"The affinity with {tag.value} goes from {old:+.2f} to {new:+.2f}."])
+    out.print(draw_recommendations(model.recommend(history, presses, k=_LENGTH), before=first))
     if folder is not None:
         model.save(folder)
         print_lines(["", f"The model is in {folder}: try teaser info {folder} --find Ghent"])
-
-
-def serve_events(*, port: int, seed: int) -> None:
-    """Serve the site on the generated events; the first call fits them."""
-    check_packages()
-    from teaser.app.run import serve
-    from teaser.app.settings import Settings
-
-    serve(Settings(model=demo_model(seed), port=port, log_level="warning"), ready=print_address)
 
 
 def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> Path:
@@ -93,42 +106,6 @@ def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> P
     with progress_bar(err, "preparing") as update:
         fit(dataset, callback=update).save(folder)
     return folder
-
-
-def _fit(dataset: Dataset) -> Teaser:
-    _print_title("The data")
-    print_lines(dataset.lines())
-    with progress_bar(err, "preparing") as update:
-        model = fit(dataset, callback=update)
-    print_lines([] if model.recipe_ is None else [model.recipe_.why])
-    return model
-
-
-def _show_history(dataset: Dataset, history: list[int | str]) -> None:
-    _print_title(f"A person who chose {len(history)} events")
-    for item_id in history:
-        row = dataset.table.row(dataset.items.index_of(item_id), named=True)
-        text = f"  {row['title']} · {row['type']} · {row['town']} · {row['date']}"
-        out.print(text, highlight=False)
-
-
-def _show_profile(model: Teaser, history: list[int | str]) -> None:
-    _print_title("What the model learned")
-    out.print(draw_profile(model.profile(history), per_feature=3))
-    _print_title("What it recommends, and why")
-    out.print(draw_recommendations(model.recommend(history, k=_LENGTH)))
-
-
-def _show_presses(model: Teaser, history: list[int | str]) -> None:
-    tag = choose_tag(model, history)
-    presses = Presses().press(tag, 3)
-    before = model.recommend(history, k=_LENGTH)
-    after = model.recommend(history, presses, k=_LENGTH)
-    old = model.profile(history).affinities[tag]
-    new = model.profile(history, presses).affinities[tag]
-    _print_title(f"Three presses of + on {tag.value}")
-    print_lines([f"The affinity with {tag.value} goes from {old:+.2f} to {new:+.2f}."])
-    out.print(draw_recommendations(after, before=before))
 
 
 def choose_person(dataset: Dataset) -> list[int | str]:

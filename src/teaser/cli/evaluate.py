@@ -5,16 +5,14 @@ import math
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from teaser.cli.options import FLAGS, OptionsOf, expand_options
-from teaser.cli.output import err, log_level, new_table, out, print_lines, print_next
+from teaser.cli.output import err, log_level, new_table, out, print_lines, print_next, progress_bar
 from teaser.errors import ParameterError
 from teaser.explain import PARTS
 from teaser.model.shared_fit import make_model
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
         SimulationResult,
         StudyResults,
     )
-    from teaser.evaluate.study.run import Progress as StudyProgress
 
 commands = typer.Typer()
 
@@ -113,10 +110,8 @@ def evaluate(
         _need_users(plan.split.kind)
         _compare_new_items(plan, new_items, options, results_in)
         return
-    with study_bars() as progress:
-        results = run_study(
-            plan, data=options.data, out=place, quick=options.quick, progress=progress
-        )
+    with progress_bar(err, "reading the data") as report:
+        results = run_study(plan, data=options.data, out=place, quick=options.quick, report=report)
     show_models(results)
     show_simulations(results.simulations)
     show_best(results, plan)
@@ -137,6 +132,7 @@ def _compare_new_items(study: "Study", share: float, options: RunOptions, result
     """Run the protocol for new items on the data of a study; print and write its tables."""
     from teaser.evaluate.new_items import evaluate_new_items
     from teaser.evaluate.study.data import make_split, read_data
+    from teaser.evaluate.study.results import NEW_ITEMS_SUFFIX
 
     study = study.smaller() if options.quick else study
     dataset = read_data(study, options.data)
@@ -154,23 +150,18 @@ def _compare_new_items(study: "Study", share: float, options: RunOptions, result
         table = new_table("model", ">nDCG@100", ">against tf-idf", ">95 % interval")
         base = each.rows[0].value.mean
         for row in each.rows:
-            gain = ("", "")
+            cells = [row.name, _with_error(row.value)]
             if row.gain is not None:
-                low, high = (
-                    f"{100 * bound / base:+.1f}" for bound in (row.gain.low, row.gain.high)
-                )
-                gain = (f"{100 * row.gain.mean / base:+.1f} %", f"{low} to {high} %")
-            is_best = each.best is not None and row.name == each.best.name
-            table.add_row(
-                row.name, _with_error(row.value), *gain, style="bold" if is_best else None
-            )
+                gain = row.gain.times(100 / base)
+                cells += [f"{gain.mean:+.1f} %", f"{gain.low:+.1f} to {gain.high:+.1f} %"]
+            table.add_row(*cells, style="bold" if row == each.best else None)
         print_lines([f"{each.title}: {each.items:,} new items, {each.users:,} test users"])
         out.print(table)
         if each.best is not None:
             print_lines([f"Best by validation users: {each.best.name}."])
     print_lines(results.notes)
     results_in.parent.mkdir(parents=True, exist_ok=True)
-    file = results_in.with_name(f"{results_in.name}.new-items.json")
+    file = results_in.with_name(f"{results_in.name}{NEW_ITEMS_SUFFIX}")
     results.write(file)
     print_lines([f"results in {file}"])
 
@@ -207,20 +198,12 @@ def tune(
     from teaser.evaluate.study.plan import DialPlan, validate
 
     plan, place = options.open(study)
-    given: dict[str, Any] = {"remainder_l2": remainder_l2, "l2_weights": l2_weights}
-    given |= {"l2_encoder": l2_encoder, "neighbours": neighbours}
-    chosen: dict[str, Any] = {name: tuple(v) for name, v in given.items() if v}
+    given = {"remainder_l2": remainder_l2, "l2_weights": l2_weights, "l2_encoder": l2_encoder}
+    chosen = {n: values for n, values in (*given.items(), ("neighbours", neighbours)) if values}
     grid = validate(DialPlan, {**asdict(plan.dial), **chosen})
-    with study_bars() as progress:
-        dial = dial_study(
-            plan,
-            data=options.data,
-            out=place,
-            grid=grid,
-            within=within,
-            quick=options.quick,
-            progress=progress,
-        )
+    where: dict[str, Any] = {"data": options.data, "out": place, "quick": options.quick}
+    with progress_bar(err, "reading the data") as report:
+        dial = dial_study(plan, **where, grid=grid, within=within, report=report)
     show_dial(dial)
     results_in = options.results(plan, place)
     drawn = write_dial(dial, Path(f"{results_in}.dial.svg"))
@@ -241,12 +224,8 @@ def simulate(
     scale: list[str] | None = None,
     step: list[float] | None = None,
     among: list[str] | None = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="A model of the study; repeat. All by default.")
-    ] = None,
-    draws: Annotated[
-        int | None, typer.Option(min=1, help="Number of random draws of tags.")
-    ] = None,
+    model: list[str] | None = None,
+    draws: Annotated[int | None, typer.Option(min=1)] = None,
     seed: int | None = None,
 ) -> None:
     """Simulate presses by the test users of a study, and measure their lists.
@@ -263,6 +242,10 @@ def simulate(
         How far one press moves; repeat.
     among
         Which tags to press: all, declared or discovered; repeat.
+    model
+        A model of the study; repeat, all by default.
+    draws
+        Number of random draws of tags.
     seed
         Seed of the draws.
     """
@@ -272,14 +255,12 @@ def simulate(
     whole, place = options.open(study)
     plan = whole.simulate[0] if whole.simulate else SimulationPlan()
     given: dict[str, Any] = {"tags": tags, "strengths": strength, "scales": scale, "steps": step}
-    given |= {"among": among, "models": model}
-    chosen: dict[str, Any] = {k: tuple(v) for k, v in given.items() if v}
-    chosen |= {k: v for k, v in (("draws", draws), ("seed", seed)) if v is not None}
+    given |= {"among": among, "models": model, "draws": draws, "seed": seed}
+    chosen = {name: value for name, value in given.items() if value not in (None, [])}
     plan = validate(SimulationPlan, {**asdict(plan), **chosen})
-    with study_bars() as progress:
-        rows = simulate_study(
-            whole, plan, data=options.data, out=place, quick=options.quick, progress=progress
-        )
+    where: dict[str, Any] = {"data": options.data, "out": place, "quick": options.quick}
+    with progress_bar(err, "reading the data") as report:
+        rows = simulate_study(whole, plan, **where, report=report)
     show_simulations(rows)
 
 
@@ -305,27 +286,6 @@ def report(
     from teaser.evaluate.report import write_report, write_tables
 
     print_lines([str((write_tables if tables else write_report)(results, folder))])
-
-
-@contextmanager
-def study_bars() -> Iterator["StudyProgress"]:
-    """Show a bar for each stage, with the time left, on stderr."""
-    columns = (
-        TextColumn("{task.description:<20}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[doing]}"),
-    )
-    with Progress(*columns, console=err) as bars:
-        tasks: dict[str, Any] = {}
-
-        def update(stage: str, done: int, total: int, doing: str) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=total, doing=doing)
-            bars.update(tasks[stage], completed=done, total=total, doing=doing)
-
-        yield update
 
 
 def show_models(results: "StudyResults") -> None:
@@ -380,8 +340,7 @@ def show_best(results: "StudyResults", study: "Study") -> None:
     print_lines(["Best parameters"])
     out.print(table)
     teasers = [model for model in results.models if model.kind == "Teaser"]
-    if teasers:
-        print_lines(["To fit one of these to all users:"])
+    print_lines(["To fit one of these to all users:"] if teasers else [])
     for model in teasers:
         print_lines([f"{model.name}:", f"  {fit_command(study, model.parameters)}"])
 
@@ -421,7 +380,7 @@ def _number(summary: "Summary | None") -> str:
 
 
 def _with_error(summary: "Summary | None") -> str:
-    known = summary is not None and not math.isnan(summary.error)
+    known = summary and not math.isnan(summary.error)
     return _number(summary) + (f" ± {summary.error:.4f}" if summary and known else "")
 
 

@@ -58,33 +58,25 @@ def fit(
     *,
     folder: Out,
     model: ModelOptions,
-    recipe: Annotated[
-        str,
-        typer.Option(
-            help="auto, paper, weighted, discovered or neighbours; auto chooses among the others.",
-            rich_help_panel="Recipe",
-        ),
-    ] = AUTO,
-    keep_groups: Annotated[
-        bool,
-        typer.Option(
-            help="Whether discovered groups keep the names of a model that is in the folder.",
-            rich_help_panel="Recipe",
-        ),
-    ] = True,
-    start: Annotated[
-        Path | None,
-        typer.Option(
-            help="An earlier model to start from; takes fewer iterations.",
-            rich_help_panel="Running",
-        ),
-    ] = None,
+    recipe: Annotated[str, typer.Option(rich_help_panel="Recipe")] = AUTO,
+    keep_groups: Annotated[bool, typer.Option(rich_help_panel="Recipe")] = True,
+    start: Annotated[Path | None, typer.Option(rich_help_panel="Running")] = None,
     scheduler: Scheduler = None,
     local_cluster: LocalCluster = None,
     memory_limit: MemoryLimit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a model to a data set; without penalties, choose its recipe on held-out people."""
+    """Fit a model to a data set; without penalties, choose its recipe on held-out people.
+
+    Parameters
+    ----------
+    recipe
+        auto, paper, weighted, discovered or neighbours; auto chooses among the others.
+    keep_groups
+        Whether discovered groups keep the names of a model that is in the folder.
+    start
+        An earlier model to start from; takes fewer iterations.
+    """
     artifact.check_target(folder, "Teaser")
     data = Dataset.load(dataset)
     earlier = None if start is None else load(start, Teaser)
@@ -94,7 +86,12 @@ def fit(
     plan = make_plan(data, recipe=recipe, **given)
     model = plan.model()
     limit = None if memory_limit is None else as_bytes(memory_limit)
-    _check_limit(model, data, limit)
+    expected = model.estimate(data)
+    if limit is not None and model.joint_remainder is not None and expected.total_memory > limit:
+        raise ResourceError(
+            f"A full remainder takes {expected.lines(limit)[0].removeprefix('memory ')}. "
+            "Raise the limit, or use neighbours."
+        )
     held = placed(
         data,
         model.gram,
@@ -108,13 +105,10 @@ def fit(
     with held as gram:
         # Our own error reports a lost scheduler; Dask's log would repeat it.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-        expected = model.estimate(data)
         prefix = "largest recipe: "
         if plan.split is None:
-            prefix = ""
-            plan = replace(
-                plan, parameters={plan.stated.chosen: model.parameters() | {"gram": gram}}
-            )
+            prefix, own = "", model.parameters() | {"gram": gram}
+            plan = replace(plan, parameters={plan.stated.chosen: own})
         for line in expected.lines(limit):
             err.print(f"{prefix}{line}", highlight=False, soft_wrap=True)
         if plan.split is not None:
@@ -131,29 +125,12 @@ def fit(
         out.print(draw_recipe(model.recipe_))
     found = f"{counted(model.iterations_, 'iteration')}, residual {model.residual_:.1e}"
     out.print(found, highlight=False)
-    _say_alone(model)
+    has_neighbours = model.remainder is not None and model.remainder.neighbours
+    if has_neighbours and (n_alone := without_neighbours(model.remainder_)):
+        text = "without neighbours: nobody chose them with another, so viewed items add nothing"
+        print_lines([f"{counted(n_alone, 'item')} {text}"])
     named = shlex.quote(str(folder))
     print_next(f"teaser serve {named}, or teaser recommend {named} --history ITEM")
-
-
-def _say_alone(model: Teaser) -> None:
-    """Say how many items have no neighbours, where the model has neighbours."""
-    if model.remainder is None or not model.remainder.neighbours:
-        return
-    n_alone = without_neighbours(model.remainder_)
-    if n_alone:
-        text = "without neighbours: nobody chose them with another, so viewed items add nothing"
-        out.print(f"{counted(n_alone, 'item')} {text}", highlight=False, soft_wrap=True)
-
-
-def _check_limit(model: Teaser, data: Dataset, limit: int | None) -> None:
-    """Raise `ResourceError` for a full remainder that is above a memory limit."""
-    expected = model.estimate(data)
-    if limit is not None and model.joint_remainder is not None and expected.total_memory > limit:
-        raise ResourceError(
-            f"A full remainder takes {expected.lines(limit)[0].removeprefix('memory ')}. "
-            "Raise the limit, or use neighbours."
-        )
 
 
 def _earlier_groups(folder: Path) -> Groups | None:
@@ -180,18 +157,15 @@ def estimate(dataset: DataFolder, *, model: ModelOptions, as_json: AsJson = Fals
 
 
 @commands.command()
-def add(
-    model: ModelFolder,
-    items: Annotated[
-        Path,
-        typer.Argument(
-            help="A table of new items. It may lack columns, which then count as 'not stated'."
-        ),
-    ],
-    *,
-    folder: Out,
-) -> None:
-    """Make new items recommendable without fitting again."""
+@expand_options
+def add(model: ModelFolder, items: Path, *, folder: Out) -> None:
+    """Make new items recommendable without fitting again.
+
+    Parameters
+    ----------
+    items
+        A table of new items; columns that it lacks count as 'not stated'.
+    """
     artifact.check_target(folder, "Teaser")
     fitted = load(model, Teaser)
     before = len(fitted.items_)

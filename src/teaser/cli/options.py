@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, cast, get_args, get_origin, ge
 
 import typer
 from rich.markup import escape
-from typer.models import OptionInfo
+from typer.models import OptionInfo, ParameterInfo
 
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import Ids, ItemId
@@ -84,10 +84,6 @@ class OptionsOf:
     panels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     variables: str = ""
 
-    def panel(self, name: str) -> str | None:
-        """Return the title under which a parameter is listed, or None for "Options"."""
-        return next((title for title, names in self.panels.items() if name in names), None)
-
 
 ModelOptions = Annotated[
     Teaser,
@@ -135,7 +131,10 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             objects[name] = kind, [option.name for option in read]
             shown += read
             continue
-        if name in texts:
+        written = [m for m in getattr(hint, "__metadata__", ()) if isinstance(m, ParameterInfo)]
+        if name in texts and written:
+            written[0].help = texts[name]
+        elif name in texts:
             info: Any = typer.Argument(help=texts[name])
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 flags = _flags(name, parameter.default, texts[name])
@@ -176,13 +175,15 @@ def build(kind: type[Any], given: Mapping[str, Any]) -> Any:
 def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Parameter]:
     """Yield an option for each parameter of a class, and for each entry of an options object."""
     texts = {n: t for base in reversed(kind.__mro__) for n, t in parameter_texts(base).items()}
+    panels = {name: title for title, names in mark.panels.items() for name in names}
     for name, parameter in _parameters(kind).items():
         extension = _extension(parameter.annotation)
         if extension is None:
-            if _is_written(parameter):
+            marks = getattr(parameter.annotation, "__metadata__", ())
+            if any(isinstance(mark, OptionInfo) for mark in marks):  # such as that of `Scheduler`
                 yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
                 continue
-            how: dict[str, Any] = {"help": texts.get(name), "rich_help_panel": mark.panel(name)}
+            how: dict[str, Any] = {"help": texts.get(name), "rich_help_panel": panels.get(name)}
             kind_of = _plain_type(parameter)
             if mark.variables and get_origin(kind_of) is not list:
                 how["envvar"] = f"{mark.variables}{name.upper()}"
@@ -190,7 +191,7 @@ def _read_options(kind: type[Any], mark: OptionsOf) -> Iterator[inspect.Paramete
             info = typer.Option(*flags, **how)
             yield _option(name, kind_of, parameter.default, info)
             continue
-        how = {"rich_help_panel": mark.panel(name) or "Extensions"}
+        how = {"rich_help_panel": panels.get(name, "Extensions")}
         flag = f"--{name.replace('_', '-')}"
         text = f"{texts.get(name)} Any of its options switches it on."
         switch = typer.Option(flag, help=text, **how)
@@ -214,19 +215,9 @@ def _flags(name: str, default: object, text: str) -> tuple[str, ...]:
 
 
 def _option(name: str, kind: type[Any], default: object, info: OptionInfo) -> inspect.Parameter:
-    annotation: Any = kind | None if default is None else kind
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[annotation, info],
-    )
-
-
-def _is_written(parameter: inspect.Parameter) -> bool:
-    """Return whether a field's annotation has an option already, such as that of `Scheduler`."""
-    marks = getattr(parameter.annotation, "__metadata__", ())
-    return any(isinstance(mark, OptionInfo) for mark in marks)
+    annotation: Any = Annotated[kind | None if default is None else kind, info]
+    how = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, how, default=default, annotation=annotation)
 
 
 def _parameters(kind: type[Any]) -> Mapping[str, inspect.Parameter]:
@@ -245,13 +236,7 @@ def _read_entry(name: str, value: Any, parameter: inspect.Parameter) -> Any:
         return value
     if str in get_args(parameter.annotation):
         return tuple(part.strip() for part in value.split(",") if part.strip())
-    try:
-        numbers = [float(part) for part in value.split(",")]
-    except ValueError:
-        raise ParameterError(
-            f"--{name.replace('_', '-')} takes numbers with commas between, such as 100,20; "
-            f"found {value!r}."
-        ) from None
+    numbers = [_read_number(name, part, "numbers with commas between") for part in value.split(",")]
     return tuple(int(n) if n.is_integer() else n for n in numbers)
 
 
@@ -266,12 +251,15 @@ def _read_word(name: str, value: Any, parameter: inspect.Parameter) -> Any:
     words = _words(parameter)
     if not words or value is None or value in words:
         return value
+    return _read_number(name, value, f"a number or {' or '.join(words)}")
+
+
+def _read_number(name: str, text: str, wanted: str) -> float:
     try:
-        return float(value)
+        return float(text)
     except ValueError:
-        raise ParameterError(
-            f"--{name.replace('_', '-')} takes a number or {' or '.join(words)}, found {value!r}."
-        ) from None
+        flag = name.replace("_", "-")
+        raise ParameterError(f"--{flag} takes {wanted}, found {text!r}.") from None
 
 
 def _plain_type(parameter: inspect.Parameter) -> type[Any]:
@@ -511,9 +499,8 @@ class Person:
             return read_history(ItemNames.of(model), self.history, unknown)
         if self.history is not None:
             raise ParameterError("Give --history or --user, not both.")
-        return Dataset.load(find_dataset(folder, model, self.data, "--data DATA")).history(
-            self.user
-        )
+        place = find_dataset(folder, model, self.data, "--data DATA")
+        return Dataset.load(place).history(self.user)
 
 
 def find_dataset(folder: Path, model: Model, given: Path | None, how: str) -> Path:

@@ -112,8 +112,8 @@ def progress_bar(console: Console, first: str) -> Iterator[Update]:
     ):
         warnings.simplefilter("always")
         yield update
-    for warning in caught:
-        console.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        console.print(f"[yellow]warning:[/] {escape(text)}", soft_wrap=True)
 
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:

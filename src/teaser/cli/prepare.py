@@ -171,19 +171,20 @@ Request = Annotated[
 @commands.command()
 @expand_options
 def prepare(
-    tables: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Interactions and items (further ones are joined; also JSON-LD); interactions "
-            "alone; the URL of a database; or the folder of a public data set."
-        ),
-    ] = None,
+    tables: list[str] | None = None,
     *,
     folder: Out,
     request: Request,
     as_json: AsJson = False,
 ) -> None:
-    """Make a data set of interactions and metadata, and write the tag rules beside it."""
+    """Make a data set of interactions and metadata, and write the tag rules beside it.
+
+    Parameters
+    ----------
+    tables
+        Interactions and items (further ones are joined; also JSON-LD); interactions alone; the URL
+        of a database; or the folder of a public data set.
+    """
     paths = [text if "://" in text else Path(text) for text in tables or []]
     with progress_bar(err, "reading"):
         dataset, written = prepare_data(paths, folder, request)
@@ -260,7 +261,7 @@ def _read(paths: Sequence[str | Path], request: PrepareRequest) -> Dataset:
         return _read_database(str(paths[0]), paths[1:], request)
     if paths and request.source is None and holds_events(paths[0]):
         raise _no_choices(paths[0])
-    if len(paths) == 1 and not _has_interactions(paths[0], request):
+    if len(paths) == 1 and (request.source is not None or not _has_interactions(paths[0])):
         return _read_source(Path(paths[0]), request)
     if paths and request.source is None:
         read = _read_partitions if _is_folder(paths[0]) else _read_tables
@@ -284,13 +285,10 @@ def _no_choices(path: str | Path) -> ParameterError:
     )
 
 
-def _has_interactions(path: str | Path, request: PrepareRequest) -> bool:
+def _has_interactions(path: str | Path) -> bool:
     """Whether the only path is a table or partitions of interactions, not a public data set."""
-    if request.source is not None:
-        return False
-    if "://" in str(path) or is_pattern(path):
-        return True
-    return Path(path).is_file() or any(Path(path).glob("*.parquet"))
+    is_table = "://" in str(path) or is_pattern(path) or Path(path).is_file()
+    return is_table or any(Path(path).glob("*.parquet"))
 
 
 def _is_folder(path: str | Path) -> bool:
@@ -325,10 +323,8 @@ def _read_database(url: str, items: Sequence[str | Path], request: PrepareReques
             f"Items come from --query-items or from {items[0]}, not from both. Join tables of the "
             "database in the query."
         )
-    queries = {"interactions": request.query_interactions}
-    if request.query_items is not None:
-        queries["items"] = request.query_items
-    tables = read_queries(url, queries)
+    queries = {"interactions": request.query_interactions, "items": request.query_items}
+    tables = read_queries(url, {name: query for name, query in queries.items() if query})
     request = replace(request, query_interactions=None, query_items=None)
     described = [tables["items"]] if "items" in tables else items
     return _read_tables(tables["interactions"], described, request)
@@ -337,9 +333,8 @@ def _read_database(url: str, items: Sequence[str | Path], request: PrepareReques
 def _read_tables(
     interactions: str | Path | Table, items: Sequence[str | Path | Table], request: PrepareRequest
 ) -> Dataset:
-    taken: tuple[str, ...] = (*_TABLE_OPTIONS, *_FILE_OPTIONS, "negative", "columns", "users")
-    if request.users is not None:
-        taken = (*taken, *_USER_OPTIONS)
+    of_users = () if request.users is None else _USER_OPTIONS
+    taken = (*_TABLE_OPTIONS, *_FILE_OPTIONS, *of_users, "negative", "columns", "users")
     request.allow_only("these tables", *taken, *_item_options(items))
     options = request.given(*_DATASET_OPTIONS, "negative", "users_id", "user_rules")
     rows = _read_file(interactions, "interactions", request, request.columns)

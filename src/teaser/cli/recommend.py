@@ -108,12 +108,7 @@ def recommend(
     every: Path | None = None,
     k: K = 10,
     filters: Annotated[FilterOptions, OptionsOf()],
-    exclude_history: Annotated[
-        bool,
-        typer.Option(
-            "--exclude-history/--include-history", help="Whether to leave out viewed items."
-        ),
-    ] = True,
+    exclude_history: Annotated[bool, typer.Option("--exclude-history/--include-history")] = True,
     negative: bool = True,
     reasons: bool = False,
     device: str | None = None,
@@ -129,6 +124,8 @@ def recommend(
     every
         List all users to --out: those of a folder that prepare wrote, or of a parquet file, or
         a folder of them, of histories with the columns user_id and item_id.
+    exclude_history
+        Whether to leave out viewed items.
     negative
         Whether to show reasons against too.
     reasons

@@ -1,6 +1,7 @@
 """The commands of the loop: make the next model from data and site; list and bring back models."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,14 +16,7 @@ from teaser.cli.serve import Database, check_packages
 from teaser.data.dataset import Dataset
 from teaser.errors import counted
 from teaser.evaluate.model_history import KEEP, REFUSED, Entry, ModelHistory
-from teaser.evaluate.refit import (
-    MARGIN,
-    MIN_VIEWS,
-    RefitOptions,
-    SiteInteractions,
-    gather,
-    no_views,
-)
+from teaser.evaluate.refit import MARGIN, MIN_VIEWS, RefitOptions, SiteInteractions, gather
 from teaser.evaluate.refit import refit as make_next
 from teaser.files import say_bytes
 from teaser.model import load
@@ -45,9 +39,7 @@ def refit(
     database: Database = "",
     views: bool = True,
     api_people: bool = False,
-    min_views: Annotated[
-        int, typer.Option(min=1, help="Views below which a visitor is left out.")
-    ] = MIN_VIEWS,
+    min_views: Annotated[int, typer.Option(min=1)] = MIN_VIEWS,
     choose: bool = False,
     margin: float = MARGIN,
     force: bool = False,
@@ -65,6 +57,8 @@ def refit(
         Whether to learn from the site, which must be served with --learn.
     api_people
         Learn from persons of the API too.
+    min_views
+        Views below which a visitor is left out.
     choose
         Choose the recipe anew; takes longer.
     margin
@@ -76,7 +70,7 @@ def refit(
     place = find_dataset(model, load(model, Teaser), data, "--data DATA").resolve()
     with progress_bar(err, "reading the data set") as update:
         dataset = Dataset.load(place)
-        site = no_views(dataset.items)
+        site = gather((), dataset.items)
         if views:
             site = _read_site(model, database, dataset.items, min_views, api_people)
         entry, measured = make_next(
@@ -115,12 +109,8 @@ def models(
         artifact.read_manifest(model)  # a folder without a model is an error
     numbers = () if served is None else (served.number,)
     if as_json:
-        print_json(
-            [
-                {**asdict(e), "served": e.number in numbers, "kept": history.is_kept(e)}
-                for e in entries
-            ]
-        )
+        known = ({"served": e.number in numbers, "kept": history.is_kept(e)} for e in entries)
+        print_json([{**asdict(e), **more} for e, more in zip(entries, known, strict=True)])
         return
     if not entries:
         print_lines([f"{model} has no earlier models: teaser refit keeps them."])
@@ -140,12 +130,8 @@ def _read_site(
     from teaser.app.settings import Settings
     from teaser.app.store import Store
 
-    store = Store(Settings(model=model, database_url=database).database)
-    try:
-        visits = store.visits(with_api=api_people)
-        return gather(visits, items, min_views=min_views)
-    finally:
-        store.close()
+    with closing(Store(Settings(model=model, database_url=database).database)) as store:
+        return gather(store.visits(with_api=api_people), items, min_views=min_views)
 
 
 def _verdict(model: Path, entry: Entry) -> list[str]:

@@ -1,5 +1,6 @@
 """The commands of the application: serve a model, and make, list and revoke API keys."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,22 +144,22 @@ def revoke_key(name: KeyName, *, database: Database) -> None:
 
 
 @commands.command("forget")
+@expand_options
 def forget_people(
-    *,
-    days: Annotated[
-        int, typer.Option(envvar="TEASER_RETENTION", min=1, help="Days since the last action.")
-    ],
-    database: Database,
+    *, days: Annotated[int, typer.Option(envvar="TEASER_RETENTION", min=1)], database: Database
 ) -> None:
-    """Remove people who have done nothing for so many days; a server can do so every day."""
+    """Remove people who have done nothing for so many days; a server can do so every day.
+
+    Parameters
+    ----------
+    days
+        Days since the last action.
+    """
     check_packages()
     from teaser.app.store import Store
 
-    store = Store(database)
-    try:
+    with closing(Store(database)) as store:
         n = store.remove_unseen(days)
-    finally:
-        store.close()
     print_lines([f"Removed {counted(n, 'person')} without an action for {days} days."])
 
 

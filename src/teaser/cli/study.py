@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -28,9 +28,7 @@ Who = Annotated[Mode, typer.Option("--mode", help="Whose data: real, pilot or si
 
 @study.command("new")
 @expand_options
-def new_file(
-    path: Path,
-) -> None:
+def new_file(path: Path) -> None:
     """Write a commented study, to be made your own.
 
     Parameters
@@ -127,12 +125,12 @@ def simulate_study(
     found.store.close()
     plan = found.study
     has, needed = power(plan, plan.people, effect)
-    print_lines([f"{people} simulated people came to the end. They are marked, in {url}."])
+    more = f"; with {needed} people it is 0.8" if needed else ""
     print_lines(
         [
+            f"{people} simulated people came to the end. They are marked, in {url}.",
             f"With {plan.people} people, a planned difference of {effect:g} standard deviations is "
-            f"found with a probability of {has:.2f}"
-            + (f"; with {needed} people it is 0.8." if needed else ".")
+            f"found with a probability of {has:.2f}{more}.",
         ]
     )
     print_next(f"teaser study analyse {shlex.quote(str(path))} --mode simulated")
@@ -223,15 +221,12 @@ def _opened(path: Path, mode: Mode, database: str, *, make: bool = False) -> Ite
     from teaser.userstudy.store import StudyStore
 
     plan = UserStudy.read(path)
-    store = Store(_url(path, mode, database))
-    try:
+    with closing(Store(_url(path, mode, database))) as store:
         if make:
             store.migrate()
         people = StudyStore(store, plan, mode)
         people.check_frozen()
         yield people
-    finally:
-        store.close()
 
 
 def _url(path: Path, mode: Mode, database: str) -> str:

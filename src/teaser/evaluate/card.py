@@ -19,7 +19,7 @@ from teaser.evaluate.truth import Truth
 from teaser.explain import PARTS
 from teaser.model.base import plain_parameters
 from teaser.model.extensions.remainder import without_neighbours
-from teaser.model.recipe import Trial, percent
+from teaser.model.recipe import Recipe, Trial, percent
 from teaser.model.teaser import Teaser
 from teaser.templates import environment
 
@@ -62,17 +62,14 @@ def card(
         Seed of the users that are looked at.
     """
     model.check_fitted()
-    check = None
+    recipe, table = model.recipe_ or Recipe((), "", ""), model.tag_table_
+    trial = recipe.best(recipe.chosen)
+    measured = [t for t in recipe.table() if t.ndcg is not None]
+    check, truth, parts, whose = None, None, {} if trial is None else trial.parts, "held-out users"
     if dataset is not None:
         check = check_model(model, dataset, rng=rng, stability=stability)
-    recipe, table = model.recipe_, model.tag_table_
-    trial = None if recipe is None else recipe.best(recipe.chosen)
-    measured = [] if recipe is None else [t for t in recipe.table() if t.ndcg is not None]
-    if check is not None:
         parts, whose = check.parts, f"{counted(check.n_users, 'user')} of the data set"
-    else:
-        parts, whose = {} if trial is None else trial.parts, "held-out users"
-    truth = None if check is None else check.truth
+        truth = check.truth
     if truth is None and trial is not None and trial.truth:
         truth = Truth.from_dict(trial.truth)
     unused = model.popularity_ == 0
@@ -80,13 +77,14 @@ def card(
     has_neighbours = model.remainder is not None and model.remainder.neighbours
     own, default = (plain_parameters(m.parameters()) for m in (model, Teaser()))
     people = Counter(tag.feature for tag in model.user_tags_)
+    name = None if folder is None else Path(folder).resolve().name
     templates = environment(Path(__file__).parent / "templates")
     templates.globals["counted"] = counted
     templates.filters |= {"plain": _plain, "cell": _cell, "reached": _reached}
     text = templates.get_template("card.md").render(
         model=model,
-        name="a Teaser model" if folder is None else Path(folder).resolve().name,
-        folder="MODEL" if folder is None else Path(folder).resolve().name,
+        name=name or "a Teaser model",
+        folder=name or "MODEL",
         written=_written(folder),
         dataset=dataset,
         n_items=len(model.items_),
@@ -95,18 +93,15 @@ def card(
         roles=[f"{role}: {column}" for role, column in model.rules_.roles.items()],
         user_features=[f"{n:,} {feature}" for feature, n in people.items()],
         RECIPES=RECIPES,
-        recipe=recipe,
+        recipe=model.recipe_,
         trial=trial,
         measured=measured,
         trials=[
             [f"**{t.name}**" if t is trial else t.name, _reached(t), *recipe.cells(t)[1:]]
             for t in measured
-            if recipe is not None
         ],
-        n_tried=0 if recipe is None else sum(t.ndcg is not None for t in recipe.tried),
-        left_out=[]
-        if recipe is None
-        else [f"{t.name} is left out: {t.reason}" for t in recipe.table() if t.reason],
+        n_tried=sum(t.ndcg is not None for t in recipe.tried),
+        left_out=[f"{t.name} is left out: {t.reason}" for t in recipe.table() if t.reason],
         parts=[(_MEANING[p], percent(parts[p])) for p in PARTS if parts.get(p, 0.0) > 0],
         whose=whose,
         truth=truth,

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
-from teaser.data.split import Fold, Split, as_generator, split
+from teaser.data.split import Split, as_generator, split
 from teaser.data.tags import NEARLY_ALL, few_names, near_equal_tags
 from teaser.errors import ParameterError
 from teaser.evaluate.advice import (
@@ -254,15 +255,13 @@ def _measure(
     model: Teaser, dataset: Dataset, shares: ListShares, rng: np.random.Generator
 ) -> tuple[Truth | None, dict[str, float], tuple[Advice, ...]]:
     """Return `truth`, `repeats` and `advice` of a check."""
-    rules = dataset.rules
-    X = dataset.X
+    rules, X = dataset.rules, dataset.X
     able = 0 if isinstance(X, Interactions) else int((np.diff(X.indptr) >= FEWEST).sum())
     if able < LEAST_PEOPLE:
         return None, {}, tuple(advise_values(model, rules, {}, ()))
     options = {"n_test": 0, "min_interactions": FEWEST}
-    many = split(
-        dataset, n_validation=min(MANY_PEOPLE, able - able // 10), **options, rng=rng
-    ).validation
+    most = min(MANY_PEOPLE, able - able // 10)
+    many = split(dataset, n_validation=most, **options, rng=rng).validation
     width = len(model.items_)
     features, values = find_repeats(model, _wide(many.history, width), _wide(many.held_out, width))
     parts = split(dataset, n_validation=min(PEOPLE, able // 4), **options, rng=rng)
@@ -270,10 +269,9 @@ def _measure(
     found = fold_truth(twin, parts.validation)
     personal = 1 - shares.parts["general"] - shares.parts["popularity"]
     own = {name: share / personal for name, share in shares.features.items() if personal > 0}
-    columns = list(advise_columns(rules, own, features))[:COLUMNS]
     told = [
         replace(each, why=f"{each.why} {_without(model, twin, parts, each.feature)}")
-        for each in columns
+        for each in islice(advise_columns(rules, own, features), COLUMNS)
     ]
     gone = [each.feature for each in told]
     ratios = {name: each.ratio for name, each in features.items()}
@@ -293,29 +291,20 @@ def _without(model: Teaser, twin: Teaser, parts: Split, feature: str) -> str:
     if less.n_tags == 0 and model.groups_ is None:
         return "There is no other column: fit with discovered tags."
     other = _fit_part(model, less)
-    now, then = (_ndcg(each, parts.validation) for each in (twin, other))
-    text = f"Without it nDCG@100 is {then:.3f}, with it {now:.3f}"
-    return (
-        f"{text}." if then >= (1 - WORTH) * now else f"{text}; discovered tags can make up for it."
-    )
-
-
-def _ndcg(model: Teaser, fold: Fold) -> float:
-    return float(evaluate(model, fold, metrics=["ndcg@100"]).summary()["ndcg@100"].mean)
+    found = (evaluate(m, parts.validation, metrics=["ndcg@100"]).summary() for m in (twin, other))
+    now, then = (each["ndcg@100"].mean for each in found)
+    more = "." if then >= (1 - WORTH) * now else "; discovered tags can make up for it."
+    return f"Without it nDCG@100 is {then:.3f}, with it {now:.3f}{more}"
 
 
 def _sample(dataset: Dataset, rng: np.random.Generator) -> tuple[sp.csr_array, sp.csr_array | None]:
     """Return the histories of some people (people x items), and their features."""
-    X = dataset.X
-    if isinstance(X, Interactions):
-        places, rows = sample_users(X)
-        with_history = np.flatnonzero(np.diff(rows.indptr) > 0)
-        with_history = rng.permutation(with_history)[:PEOPLE]
-        places, rows = np.asarray(places)[with_history], rows[with_history]
-    else:
-        places = rng.permutation(np.flatnonzero(np.diff(X.indptr) > 0))[:PEOPLE]
-        rows = X[places]
-    return sp.csr_array(rows), None if dataset.Q is None else dataset.Q[places]
+    places, rows = np.arange(dataset.n_users), dataset.X
+    if isinstance(rows, Interactions):
+        places, rows = sample_users(rows)
+    some = rng.permutation(np.flatnonzero(np.diff(rows.indptr) > 0))[:PEOPLE]
+    about = None if dataset.Q is None else dataset.Q[np.asarray(places)[some]]
+    return sp.csr_array(rows[some]), about
 
 
 def _lists(model: Teaser, rows: sp.csr_array, about: sp.csr_array | None) -> Array:

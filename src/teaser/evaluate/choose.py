@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from teaser.errors import (
     TeaserError,
     closest,
 )
-from teaser.evaluate.protocol import evaluate
+from teaser.evaluate.protocol import evaluate, list_shares
 from teaser.evaluate.truth import fold_truth
 from teaser.model.base import Model, plain_parameters
 from teaser.model.baselines.ease import EASE
@@ -225,12 +226,9 @@ def explain_choice(recipe: Recipe) -> str:
         if trial is None or trial.share is None:
             continue
         reached = percent(trial.share)
-        if not parts:
-            parts.append(f"{named} reach {reached} of {recipe.yardstick} here")
-        elif trial.share > before:
-            parts.append(f"{named} bring it to {reached}")
-        else:
-            parts.append(f"with {named} it is {reached}")
+        told = f"{named} bring it to" if trial.share > before else f"with {named} it is"
+        first = f"{named} reach {reached} of {recipe.yardstick} here"
+        parts.append(f"{told} {reached}" if parts else first)
         before = trial.share
     measured = {t.name for t in recipe.tried if t.name in RECIPES and t.ndcg is not None}
     last = f"{recipe.chosen} is the most readable within {percent(TOLERANCE)} of the best"
@@ -254,25 +252,26 @@ _ADDED = (("content", "content", "weight"), ("a history power", "weights", "hist
 
 def _say_gain(tried: Iterable[Trial], what: str, option: str, entry: str) -> str:
     """Return what an option brought to the trial that is the same without it; "" if untried."""
-    gains: dict[float, tuple[float, str]] = {}
+
+    def value(trial: Trial) -> float:
+        return (trial.parameters.get(option) or {}).get(entry) or 0.0
+
+    def others(trial: Trial) -> dict[str, Any]:
+        return {name: x for name, x in trial.parameters.items() if name != option}
+
     measured = [t for t in tried if t.ndcg]
-    for trial in measured:
-        own = trial.parameters.get(option) or {}
-        if not own.get(entry):
-            continue
-        for other in measured:
-            theirs = other.parameters.get(option) or {}
-            rest = {k: v for k, v in other.parameters.items() if k != option}
-            is_rest = rest == {k: v for k, v in trial.parameters.items() if k != option}
-            if other.name == trial.name and is_rest and not theirs.get(entry):
-                gain = (trial.ndcg or 0.0) / (other.ndcg or 1.0) - 1
-                gains[gain] = (own[entry], trial.name)
+    gains = [
+        ((t.ndcg or 0.0) / (before.ndcg or 1.0) - 1, value(t), t.name)
+        for t, before in product(measured, measured)
+        if value(t) and not value(before)
+        and (t.name, others(t)) == (before.name, others(before))
+    ]  # fmt: skip
     if not gains:
         return ""
-    value, name = gains[max(gains)]
-    if max(gains) <= 0:
+    gain, found, name = max(gains)
+    if gain <= 0:
         return f"{what} does not help {name} here"
-    return f"{what} of {value:g} brings {100 * max(gains):+.1f} % to {name}"
+    return f"{what} of {found:g} brings {100 * gain:+.1f} % to {name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,13 +361,7 @@ def make_plan(
 
 
 def _check_given(dataset: Dataset, name: str, given: dict[str, Any]) -> None:
-    known = Teaser().parameters()
-    for parameter in given:
-        if parameter not in known:
-            raise ParameterError(
-                f"Teaser has no parameter {parameter!r}. Known: {', '.join(known)}."
-                f"{closest(parameter, known)}"
-            )
+    Teaser().set_params(**given).estimate(dataset)  # refuses bad parameters
     check_tagged(dataset)
     is_made = not isinstance(given.get("gram", "auto"), str)
     if is_made and name == AUTO and not set(PENALTIES) & set(given):
@@ -376,15 +369,14 @@ def _check_given(dataset: Dataset, name: str, given: dict[str, Any]) -> None:
             "A Gram that was made before cannot be used to choose a recipe: it is of all users. "
             "Leave gram out, or name a recipe and penalties."
         )
-    Teaser(**given).estimate(dataset)  # refuses bad parameters
 
 
 def _partitions_default(dataset: Dataset, mean_count: float, given: dict[str, Any]) -> str:
     """Return the first default that fits into the memory, or the last."""
     for name in PARTITIONS_DEFAULT:
-        if _shortage(dataset, first_parameters(name, mean_count, given)) is None:
-            return name
-    return PARTITIONS_DEFAULT[-1]
+        if Teaser(**first_parameters(name, mean_count, given)).estimate(dataset).shortage() is None:
+            break
+    return name
 
 
 def _plan_trials(
@@ -394,7 +386,7 @@ def _plan_trials(
     left_out: dict[str, str] = {}
     for one in RECIPES if name == AUTO else (name,):
         tried = first_parameters(one, mean_count, given)
-        short = _shortage(dataset, tried)
+        short = Teaser(**tried).estimate(dataset).shortage()
         if any(tried == others for others in parameters.values()):
             left_out[one] = "it is the same as another with the options that were given"
         elif dataset.n_tags == 0 and tried.get("discovered") is None:
@@ -427,11 +419,6 @@ def _plan_trials(
     seed = given["rng"]
     seed = int(generator.integers(2**31)) if isinstance(seed, np.random.Generator) else int(seed)
     return FitPlan(dataset, given, parameters, Recipe((), name, ""), left_out, parts, seed)
-
-
-def _shortage(dataset: Dataset, parameters: Mapping[str, Any]) -> str | None:
-    """Return why a fit does not fit into the memory, before anything large is allocated."""
-    return Teaser(**parameters).estimate(dataset).shortage()
 
 
 def run_plan(
@@ -481,30 +468,35 @@ class _Trials:
     def run(self, start: Teaser | None) -> tuple[Teaser, Recipe, Teaser | None]:
         """Return the model to fit to all users, the record, and a model to begin from."""
         shared = SharedFits(self.parts.training, previous=self.previous)
-        highest, yardstick = self._try_yardstick(shared)
+        yardstick = self._try_yardstick(shared)
         for name in self.plan.parameters:
-            self._climb_recipe(shared, name, highest)
+            self._climb_recipe(shared, name)
         if len(self.models) > 1:  # truth decides between recipes
             self._measure_truth()
-        self._climb_powers(shared, highest)
+        self._climb_powers(shared)
         self._measure_truth()
+        best = best_trial(trial for trial in self.trials if trial.name == yardstick)
+        if best is not None and best.ndcg:
+            self.trials = [
+                t if t.ndcg is None else replace(t, share=t.ndcg / best.ndcg) for t in self.trials
+            ]
         self.trials += [Trial(name, reason=why) for name, why in self.plan.left_out.items()]
         shared.clear()
         if not any(t.name in RECIPES and t.ndcg is not None for t in self.trials):
             reasons = "; ".join(f"{t.name}: {t.reason}" for t in self.trials if t.reason)
             raise ResourceError(f"No recipe could be fitted. {reasons}")
-        best = choose(self.trials)
+        chosen = choose(self.trials)
         n_users = self.parts.validation.n_users
-        found = Recipe(tuple(self.trials), best.name, "", n_users, yardstick)
+        found = Recipe(tuple(self.trials), chosen.name, "", n_users, yardstick)
         found = replace(found, why=explain_choice(found))
-        coarse, default = self.models[self.trials.index(best)], Teaser().parameters()
+        coarse, default = self.models[self.trials.index(chosen)], Teaser().parameters()
         # The final fit is more exact than the trials.
         own = {name: self.plan.given.get(name, default[name]) for name in ("tol", "gram", "rng")}
         model = Teaser(**{**coarse.parameters(), **own})
         return model, found, coarse if start is None else start
 
-    def _try_yardstick(self, shared: SharedFits) -> tuple[float | None, str]:
-        """Measure popularity and the yardstick; return the nDCG of the latter and its name."""
+    def _try_yardstick(self, shared: SharedFits) -> str:
+        """Measure popularity and the yardstick; return the name of the latter."""
         training, dtype = self.parts.training, self.plan.given.get("dtype", "float32")
         self._measure("Popularity", lambda: Popularity().fit(training))
         is_large = self.plan.dataset.n_items > EASE_ITEMS
@@ -517,12 +509,9 @@ class _Trials:
             return self.trials[-1].ndcg or 0.0
 
         climb(penalties, first, try_penalty)
-        best = best_trial(trial for trial in self.trials if trial.name == kind.__name__)
-        highest = None if best is None else best.ndcg
-        self.trials = [_with_share(trial, highest) for trial in self.trials]
-        return highest, kind.__name__
+        return kind.__name__
 
-    def _climb_recipe(self, shared: SharedFits, name: str, highest: float | None) -> None:
+    def _climb_recipe(self, shared: SharedFits, name: str) -> None:
         """Try a recipe: each of its parameters in turn, with the best of those before."""
         own = self.plan.parameters[name] | self.kept
         known: dict[str, float] = {}
@@ -530,30 +519,24 @@ class _Trials:
         def try_recipe(parameters: Mapping[str, Any]) -> float:
             key = str(Teaser(**parameters).parameters())
             if key not in known:
-                known[key] = self._try_recipe(shared, name, parameters, highest)
+                known[key] = self._try_recipe(shared, name, parameters)
             return known[key]
 
         try_recipe(own)
         for parameter, (values, first) in self.plan.axes(name).items():
-
-            def try_value(
-                value: Any, parameter: str = parameter, own: dict[str, Any] = own
-            ) -> float:
-                return try_recipe(own | {parameter: value})
-
-            own = own | {parameter: climb(values, first, try_value)}
+            steps = [own | {parameter: value} for value in values]
+            own = climb(steps, first, try_recipe)
             if parameter == "content":
                 self.kept = {"content": own["content"]}
 
-    def _climb_powers(self, shared: SharedFits, highest: float | None) -> None:
+    def _climb_powers(self, shared: SharedFits) -> None:
         """Try powers of histories on what would be chosen, unless weights were given."""
         measured = [t for t in self.trials if t.name in RECIPES and t.ndcg is not None]
         if not measured or "weights" in self.plan.given:
             return
         best = choose(measured)
-        given = {"gram": self.plan.given.get("gram", "auto")}
         start = self.models[self.trials.index(best)]
-        own = start.parameters() | given
+        own = start.parameters() | {"gram": self.plan.given.get("gram", "auto")}
         weights: Weights | None = own["weights"]
         if weights is None:  # the paper's model
             return
@@ -562,7 +545,7 @@ class _Trials:
             if power == weights.history_power:
                 return best.ndcg or 0.0
             changed = own | {"weights": replace(weights, history_power=power)}
-            return self._try_recipe(shared, best.name, changed, highest, start)
+            return self._try_recipe(shared, best.name, changed, start)
 
         climb(_POWERS, 0, try_power)
 
@@ -571,7 +554,6 @@ class _Trials:
         shared: SharedFits,
         name: str,
         parameters: Mapping[str, Any],
-        highest: float | None,
         start: Teaser | None = None,
     ) -> float:
         """Fit and measure one trial of a recipe; return its nDCG, 0 where it failed."""
@@ -579,7 +561,6 @@ class _Trials:
         model = Teaser(**{**parameters, "tol": coarse, "rng": self.plan.seed})
         model.settled_change = _CHANGE
         self._measure(name, lambda: shared.fit(model, start), shown_parameters(model))
-        self.trials[-1] = _with_share(self.trials[-1], highest)
         reached = self.trials[-1].ndcg
         if reached is None:
             return 0.0
@@ -609,12 +590,9 @@ class _Trials:
         """Fit a model and append its trial, or why there is none."""
         shown = {} if shown is None else shown
         penalties = {n: shown[n] for n in ("l2", *PENALTIES) if n in shown}
-        if shown.get("remainder") is not None:
-            penalties["remainder"] = shown["remainder"]["l2"]
-        if shown.get("content") is not None:
-            penalties["content"] = shown["content"]["weight"]
-        if (shown.get("weights") or {}).get("history_power"):
-            penalties["history power"] = shown["weights"]["history_power"]
+        for what, option, entry in (("remainder", "remainder", "l2"), *_ADDED):
+            if value := (shown.get(option) or {}).get(entry):
+                penalties[what.removeprefix("a ")] = value
         text = ", ".join(f"{key} {value:g}" for key, value in penalties.items())
         doing = f"trying {name}{f' ({text})' if text else ''}"
         self.report(doing, len(self.trials) / (self.plan.n_trials + 2))
@@ -648,20 +626,7 @@ def shown_parameters(model: Teaser) -> dict[str, Any]:
 def _evaluate(name: str, model: Model, parts: Split, shown: Mapping[str, Any]) -> Trial:
     fold = parts.validation
     found = evaluate(model, fold, metrics=[METRIC], name=name)
-    shares: dict[str, float] = {}
-    if isinstance(model, Teaser):
-        some = slice(0, PARTS_USERS)
-        known = fold.user_features if model.user_tags_ else None
-        about = None if known is None else known[some]
-        listed = model.list_shares(fold.history[some], found.lists[some], about=about)
-        shares = dict(listed.parts)
+    shares = list_shares(model, fold, found.lists, most=PARTS_USERS)
     reached = found.summary()[METRIC]
     error = float(reached.error) if math.isfinite(reached.error) else None
     return Trial(name, shown, float(reached.mean), None, shares, error=error)
-
-
-def _with_share(trial: Trial, highest: float | None) -> Trial:
-    """Return a trial with its share of the yardstick's nDCG."""
-    if not highest or trial.ndcg is None:
-        return trial
-    return replace(trial, share=trial.ndcg / highest)

@@ -16,7 +16,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -204,13 +204,12 @@ class ModelHistory:
         entries, served = self.entries(), self.served()
         refused = [each for each in entries if each.verdict == REFUSED]
         others = [each for each in entries if each.verdict != REFUSED]
-        kept = {each.number for each in (*others[-keep:], *refused[-1:])}
-        kept |= set() if served is None else {served.number}
-        for each in entries:
-            if each.number not in kept and self.is_kept(each):
-                self._remove(self.model_folder(each))
+        kept = [*others[-keep:], *refused[-1:], served]
+        gone = [each for each in entries if each not in kept]
+        for each in filter(self.is_kept, gone):
+            self._remove(self.model_folder(each))
         for each in entries[:-_MOST_ENTRIES]:
-            if each.number not in kept:
+            if each in gone:
                 self._remove(self._place(each))
 
     def disk_bytes(self) -> int:
@@ -236,8 +235,7 @@ def model_facts(model: Teaser, folder: Path) -> dict[str, int]:
 
 def _read(path: Path) -> Entry:
     try:
-        raw = json.loads((path / _ENTRY).read_text(encoding="utf-8"))
-        entry = Entry(**raw)
-        return replace(entry, reasons=tuple(entry.reasons))
-    except (OSError, ValueError, TypeError) as error:
+        known = json.loads((path / _ENTRY).read_text(encoding="utf-8"))
+        return Entry(**{**known, "reasons": tuple(known["reasons"])})
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise ArtifactError(f"{path} is damaged: {error}. Move it away.") from error

@@ -7,8 +7,10 @@ Parameters are chosen by validation users, and test users are evaluated once.
 
 import copy
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -111,21 +113,16 @@ def hold_out_items(
             f"{len(users):,} users chose a new item and a known one; at least {LEAST_USERS} are "
             "needed. Take a larger share of the items, or more held-out users."
         )
-    shape = (len(users), len(order))
-    empty = sp.csr_array((len(users), shape[1] - n_known))
+    empty = sp.csr_array((len(users), len(order) - n_known))
     known = _at_items(training, order[:n_known])
-    return NewItems(
-        known,
-        known.with_items(training.table[order[n_known:].tolist()]),
-        Fold(
-            sp.csr_array(sp.hstack([shown[users], empty], format="csr")),
-            sp.csr_array(
-                sp.hstack([sp.csr_array((len(users), n_known)), held_out[users] > 0], format="csr")
-            ),
-            Ids(fold.users[i] for i in users.tolist()),
-            None if fold.user_features is None else fold.user_features[users],
-        ),
+    wanted = sp.hstack([sp.csr_array((len(users), n_known)), held_out[users] > 0], format="csr")
+    some = Fold(
+        sp.csr_array(sp.hstack([shown[users], empty], format="csr")),
+        sp.csr_array(wanted),
+        Ids(fold.users[i] for i in users.tolist()),
+        None if fold.user_features is None else fold.user_features[users],
     )
+    return NewItems(known, known.with_items(training.table[order[n_known:].tolist()]), some)
 
 
 def _at_items(dataset: Dataset, places: Array) -> Dataset:
@@ -206,17 +203,16 @@ class _Placed:
 
     data: NewItems
     say: Report
-    fits: SharedFits = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.fits = SharedFits(self.data.known)
+    @cached_property
+    def fits(self) -> SharedFits:
+        """Fits to the known items."""
+        return SharedFits(self.data.known)
 
     def tf_idf(self) -> Scores:
         """Return scores by the cosine of tags with the items of a history."""
-        T, n = (
-            cosine_rows([sp.csr_array(self.data.everything.S, dtype=np.float64)]),
-            self.data.n_known,
-        )
+        T = cosine_rows([sp.csr_array(self.data.everything.S, dtype=np.float64)])
+        n = self.data.n_known
         return lambda rows: np.asarray((rows[:, :n] @ T[:n] @ T[n:].T).toarray())
 
     def model(self, parameters: Mapping[str, Any]) -> Model:
@@ -320,11 +316,9 @@ def _table(title: str, placed: _Placed, validation: Fold, notes: list[str]) -> N
     def best(
         tried: Sequence[Mapping[str, Any]], predict: Collection[str]
     ) -> tuple[float, Mapping[str, Any]]:
-        found = []
-        for parameters in tried:
-            scores = placed.scores(placed.model(parameters), predict)
-            found.append((_mean(measure("", scores, data, validation)), parameters))
-        return max(found, key=lambda each: each[0])
+        scores = (placed.scores(placed.model(parameters), predict) for parameters in tried)
+        found = [_mean(measure("", each, data, validation)) for each in scores]
+        return max(zip(found, tried, strict=True), key=lambda each: each[0])
 
     mean = float(data.known.item_counts.mean())
     chosen[TF_IDF] = {}
@@ -333,12 +327,10 @@ def _table(title: str, placed: _Placed, validation: Fold, notes: list[str]) -> N
         notes.append(f"{EASE_NAME} is left out: it inverts an items x items array.")
     else:
         # Twice by turns: the best l2 depends on the weight of content.
-        l2, weight = 25.0, 1.0
+        found: Mapping[str, Any] = {"l2": 25.0 * mean, "content": Content(weight=1.0)}
         for _ in range(2):
-            _, found = best(list(_ease((l2,), _EASE_WEIGHTS, mean)), ())
-            weight = found["content"].weight
-            _, found = best(list(_ease(_EASE_FACTORS, (weight,), mean)), ())
-            l2 = found["l2"] / mean
+            found = best([{**found, "content": Content(weight=w)} for w in _EASE_WEIGHTS], ())[1]
+            found = best([{**found, "l2": factor * mean} for factor in _EASE_FACTORS], ())[1]
             if data.everything.n_items > FEW_EASE_ITEMS:
                 break
         chosen[EASE_NAME] = found
@@ -353,20 +345,10 @@ def _table(title: str, placed: _Placed, validation: Fold, notes: list[str]) -> N
     encoders = (base["l2_encoder"], 10 * base["l2_encoder"])
     near = [
         {**base, "l2_encoder": l2, "remainder": Remainder(l2=kappa)}
-        for l2 in encoders
-        for kappa in _REMAINDER
+        for l2, kappa in product(encoders, _REMAINDER)
     ]
     chosen[NEAR] = best(near, PREDICTED)[1]
     return _tested(title, placed, chosen, validation)
-
-
-def _ease(
-    factors: Sequence[float], weights: Sequence[float], mean_count: float
-) -> Iterator[Mapping[str, Any]]:
-    """Yield parameters of collective EASE; l2 is a multiple of how often an item was chosen."""
-    for factor in factors:
-        for weight in weights:
-            yield {"l2": factor * mean_count, "content": Content(weight=weight)}
 
 
 _PREDICTED: Mapping[str, tuple[str, ...]] = {

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
@@ -40,8 +39,9 @@ ALL_METRICS = (
     "diversity@20",
     "long_tail@20",
 )
+# How many items of each list count for the shares of the parts of scores.
+SHOWN = 20
 BATCH_MEMORY = 256 * 2**20
-
 # The scores, a copy of them, the positions, and what the model needs.
 _ARRAYS = 4
 
@@ -162,16 +162,26 @@ def recommend_lists(
     For the parameters see `evaluate`.
     """
     _check(model, fold, presses, steering)
-    features = _user_features(model, fold)
-    tie = model.popularity_
     lists = np.full((fold.n_users, k), -1, dtype=np.int32)
     for rows in batches(fold.n_users, fold.n_items):
         history = fold.history[rows]
         pressed = None if presses is None else presses[rows]
-        about = None if features is None else features[rows]
-        scores = _scores(model, history, pressed, steering, about)
-        _check_scores(model, scores, fold.users[rows])
-        lists[rows] = top_k_rows(scores, k, exclude=history, tie=tie)
+        if isinstance(model, TaggedModel):
+            known = fold.user_features if model.user_tags_ else None
+            about, how = None if known is None else known[rows], steering or DEFAULT_STEERING
+            scores = model.score_batch(history, pressed, about=about, steering=how)
+        elif isinstance(model, Bonus):
+            scores = model.score_batch(history, pressed)
+        else:
+            scores = model.score_batch(history)
+        bad = ~np.isfinite(scores).all(axis=1)
+        if bad.any():
+            raise SolverError(
+                f"{type(model).__name__} scored items as NaN or infinite for {int(bad.sum()):,} "
+                f"users, the first of them {fold.users[rows][int(np.argmax(bad))]!r}. Fit it with "
+                "larger penalties or in double precision."
+            )
+        lists[rows] = top_k_rows(scores, k, exclude=history, tie=model.popularity_)
     return lists
 
 
@@ -183,24 +193,18 @@ def batches(n_users: int, n_items: int, memory: int = BATCH_MEMORY) -> Iterator[
         yield slice(start, min(start + size, n_users))
 
 
-def _scores(
-    model: Model | Bonus,
-    history: sp.csr_array,
-    presses: Sequence[PressesLike | None] | None,
-    steering: Steering | None,
-    about: sp.csr_array | None,
-) -> Array:
-    if isinstance(model, TaggedModel):
-        how = steering or DEFAULT_STEERING
-        return model.score_batch(history, presses, about=about, steering=how)
-    if isinstance(model, Bonus):
-        return model.score_batch(history, presses)
-    return model.score_batch(history)
+def list_shares(
+    model: Model, fold: Fold, lists: Array, *, most: int | None = None
+) -> dict[str, float]:
+    """Return the mean share of each part in the scores of the first items of lists.
 
-
-def _user_features(model: Model | Bonus, fold: Fold) -> sp.csr_array | None:
-    """Return the user features of a fold, if the model was fitted to user features."""
-    return fold.user_features if isinstance(model, TaggedModel) and model.user_tags_ else None
+    Of the first `most` users; empty for a model without tags. See `TaggedModel.list_shares`.
+    """
+    if not isinstance(model, TaggedModel):
+        return {}
+    known = fold.user_features if model.user_tags_ else None
+    about = None if known is None else known[:most]
+    return dict(model.list_shares(fold.history[:most], lists[:most], about=about).parts)
 
 
 def _check(
@@ -226,14 +230,4 @@ def _check(
     if presses is not None and len(presses) != fold.n_users:
         raise ParameterError(
             f"There are {fold.n_users:,} users and {len(presses):,} sets of presses."
-        )
-
-
-def _check_scores(model: Model | Bonus, scores: Array, users: Sequence[Any]) -> None:
-    bad = ~np.isfinite(scores).all(axis=1)
-    if bad.any():
-        first = users[int(np.argmax(bad))]
-        raise SolverError(
-            f"{type(model).__name__} scored items as NaN or infinite for {int(bad.sum()):,} users, "
-            f"the first of them {first!r}. Fit it with larger penalties or in double precision."
         )

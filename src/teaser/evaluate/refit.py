@@ -146,11 +146,6 @@ def gather(
     return SiteInteractions(X, times, left_out, unknown.total(), len(unknown), pressed)
 
 
-def no_views(items: Ids) -> SiteInteractions:
-    """Return the interactions of nobody."""
-    return gather((), items)
-
-
 def join(dataset: Dataset, site: SiteInteractions) -> Dataset:
     """Return a data set with the people of the site below its users.
 
@@ -209,6 +204,13 @@ class AccuracyChange:
     def change(self) -> float:
         """What the candidate gains, as a share of the present model's."""
         return (self.after - self.before) / self.before if self.before else 0.0
+
+    def text(self) -> str:
+        """Return the figures in words."""
+        return (
+            f"{self.people:,} held-out people: nDCG@100 {self.before:.3f}, then {self.after:.3f} "
+            f"({self.change:+.1%}, from {self.low:+.1%} to {self.high:+.1%})"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,24 +338,21 @@ class RefitReport:
 
     def lines(self) -> list[str]:
         """Return what was measured as sentences."""
-        found = []
-        if self.twins is not None:
-            found.append(f"twins, on {_describe(self.twins)}")
-        if self.models is not None:
-            found.append(f"the models themselves, on {_describe(self.models)}")
+        pairs = (("twins", self.twins), ("the models themselves", self.models))
+        found = [f"{which}, on {pair.text()}" for which, pair in pairs if pair is not None]
         if self.coverage is not None:
-            before, after = self.coverage
-            found.append(
-                f"{percent(before)} of the items are in top-20 lists, then {percent(after)}"
-            )
+            before, after = map(percent, self.coverage)
+            found.append(f"{before} of the items are in top-20 lists, then {after}")
         kinds = {"items": self.items, "tags": self.tags, "presses of visitors": self.presses}
-        for name, each in kinds.items():
-            if each is not None:
-                counts = f"{each.before:,} {name} before, {each.after:,} now"
-                found.append(f"{counts}; {each.kept:,} kept")
-        for name, (was, now) in self.sizes.items():
-            found.append(f"{_size(name, was)} before, {_size(name, now)} now")
-        return found
+        found += [
+            f"{each.before:,} {name} before, {each.after:,} now; {each.kept:,} kept"
+            for name, each in kinds.items()
+            if each is not None
+        ]
+        return found + [
+            f"{_size(name, was)} before, {_size(name, now)} now"
+            for name, (was, now) in self.sizes.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -416,13 +415,6 @@ class RefitOptions:
             for name, share in shares.items()
             if share < self.least
         ]
-
-
-def _describe(found: AccuracyChange) -> str:
-    return (
-        f"{found.people:,} held-out people: nDCG@100 {found.before:.3f}, then {found.after:.3f} "
-        f"({found.change:+.1%}, from {found.low:+.1%} to {found.high:+.1%})"
-    )
 
 
 def _size(name: str, value: int | None) -> str:
@@ -562,15 +554,14 @@ def _name_overlaps(
     present: Teaser, candidate: Teaser, pressed: Mapping[str, int]
 ) -> tuple[NameOverlap, NameOverlap, NameOverlap | None]:
     """Return how many items, tags, and presses of visitors on tags are kept."""
-    items = NameOverlap(
-        len(present.items_),
-        len(candidate.items_),
-        sum(item in candidate.items_ for item in present.items_),
-    )
+
+    def overlap(was: Iterable[Any], now: Iterable[Any]) -> NameOverlap:
+        own, theirs = set(was), set(now)
+        return NameOverlap(len(own), len(theirs), len(own & theirs))
+
+    items = overlap(present.items_, candidate.items_)
+    tags = overlap(present.tags_, candidate.tags_)
     old, new = present.tag_table_.index, candidate.tag_table_.index
-    tags = NameOverlap(
-        len(present.tags_), len(candidate.tags_), sum(t in new for t in present.tags_)
-    )
     parsed = {Tag.parse(text): n for text, n in pressed.items()}
     before = sum(n for tag, n in parsed.items() if tag in old)
     after = sum(n for tag, n in parsed.items() if tag in new)

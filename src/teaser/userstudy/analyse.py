@@ -123,20 +123,16 @@ def analyse(study: UserStudy, tables: StudyTables, *, mixed: bool = True) -> Stu
     values = outcome_values(study, tables)
     failed = tables.people.filter(pl.col("checks_failed") > 0)["person"].to_list()
     modes = tables.people["mode"].unique().to_list()
-    found = measure(study, values, tables, mixed=mixed)
+    checks, wrong = (int(tables.people[n].fill_null(0).sum()) for n in ("checks", "checks_failed"))
     attentive = values.filter(~pl.col("person").is_in(failed))
     return StudyAnalysis(
         study=study,
         mode=modes[0] if len(modes) == 1 else "",
-        outcomes=found,
+        outcomes=measure(study, values, tables, mixed=mixed),
         funnel=_funnel(study, tables),
         orders=_orders(study, tables),
         times=_times(study, tables),
-        checks=(
-            int(tables.people["checks"].fill_null(0).sum()),
-            int(tables.people["checks_failed"].fill_null(0).sum()),
-            len(failed),
-        ),
+        checks=(checks, wrong, len(failed)),
         n_left_out=tables.n_left_out,
         without_failed=measure(study, attentive, tables, mixed=False) if failed else (),
     )
@@ -366,21 +362,20 @@ def power(study: UserStudy, people: int, effect: float) -> tuple[float, int]:
 
 def _funnel(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, int], ...]:
     """Return how many people came to each page."""
-    last = tables.people["last_page"].fill_null(len(study.steps(0)))
-    found = []
-    for number, step in enumerate(study.steps(0), 1):
-        parts = (f"arm {step.position}" if step.position else "", step.task, step.kind)
-        found.append((" ".join(filter(None, parts)), int((last >= number).sum())))
-    return tuple(found)
+    steps = study.steps(0)
+    last = tables.people["last_page"].fill_null(len(steps))
+    named = (((f"arm {s.position}" if s.position else ""), s.task, s.kind) for s in steps)
+    return tuple(
+        (" ".join(filter(None, parts)), int((last >= number).sum()))
+        for number, parts in enumerate(named, 1)
+    )
 
 
 def _orders(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, int, int], ...]:
     """Return how many people began and finished each order."""
-    found = []
-    for name in (" > ".join(order) for order in study.orders):
-        own = tables.people.filter(pl.col("order") == name)
-        found.append((name, len(own), int(own["is_finished"].sum())))
-    return tuple(found)
+    people, names = tables.people, [" > ".join(order) for order in study.orders]
+    own = {name: people.filter(pl.col("order") == name)["is_finished"] for name in names}
+    return tuple((name, len(each), int(each.sum())) for name, each in own.items())
 
 
 def _times(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, float, float, float], ...]:
@@ -389,9 +384,8 @@ def _times(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, float, flo
     for arm in study.arms:
         own = tables.sessions.filter(pl.col("arm") == arm.name)
         seconds[f"tasks of the arm {arm.name}"] = own["seconds"]
-    found = []
-    for name, each in seconds.items():
-        if len(x := each.drop_nulls().to_numpy()):
-            low, middle, high = np.quantile(x, (0.25, 0.5, 0.75)).tolist()
-            found.append((name, low, middle, high))
-    return tuple(found)
+    return tuple(
+        (name, *np.quantile(x, (0.25, 0.5, 0.75)).tolist())
+        for name, each in seconds.items()
+        if len(x := each.drop_nulls().to_numpy())
+    )

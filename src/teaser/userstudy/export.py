@@ -1,7 +1,7 @@
 """What a study found, as tidy tables: people, sessions, exposures, events, answers; a codebook."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -104,7 +104,6 @@ def read_tables(people: StudyStore, *, with_texts: bool = False) -> StudyTables:
         who they are.
     """
     study, rows = people.study, people.rows()
-    found: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     by_person: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for table in ("sessions", "log", "answers"):
         for row in rows[table]:
@@ -112,16 +111,13 @@ def read_tables(people: StudyStore, *, with_texts: bool = False) -> StudyTables:
     actions: dict[str, list[Row]] = defaultdict(list)
     for row in rows["actions"]:
         actions[row["person_id"]].append(row)
+    found: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     present = [row for row in rows["participants"] if row["hashes"] == people.hashes]
     for row in present:
         reader = _Reader(study, row, people.public_id(row["id"]), with_texts)
         reader.read(by_person[row["id"]], actions, found)
     frames: dict[str, Any] = {
-        name: pl.DataFrame(
-            found[name],
-            schema={column: kind for column, (kind, _) in columns.items()},
-            orient="row",
-        )
+        name: pl.DataFrame(found[name], schema={c: kind for c, (kind, _) in columns.items()})
         for name, columns in COLUMNS.items()
     }
     return StudyTables(**frames, n_left_out=len(rows["participants"]) - len(present))
@@ -191,123 +187,103 @@ class _Reader:
     ) -> None:
         """Add the person's rows to the tables."""
         log, steps = own["log"], self.study.steps(self.row["arm_order"])
-        found["people"].append(self._person_row(own, log))
-        found["answers"] += [self._answer(answer, steps) for answer in own["answers"]]
-        lists = [row for row in log if row["kind"] == "shown"]
-        for n, row in enumerate(lists, 1):
-            found["exposures"] += self._exposures(row, n, steps)
-        found["events"] += [self._event(row, steps) for row in log]
+        found["people"].append(self._person_row(log, len(steps)))
+        found["answers"] += [
+            self._at(steps[row["step"]], row["at"]) | self._answer(row, steps[row["step"]])
+            for row in own["answers"]
+        ]
+        n_lists = 0
+        for row in log:
+            at = self._at(steps[row["step"]], row["at"])
+            found["events"].append(at | {"kind": row["kind"], "data": _json(self._event(row))})
+            if row["kind"] == "shown":
+                n_lists += 1
+                found["exposures"] += [
+                    {**at, "list": n_lists, "rank": rank, "item": str(item["item"])}
+                    | {"score": item["score"], "match": item.get("match")}
+                    | {"reasons": _json(item["reasons"]) if "reasons" in item else None}
+                    for rank, item in enumerate(row["data"]["items"], 1)
+                ]
         for session in own["sessions"]:
             acted = actions[session["person_id"]]
-            where = Step("task", session["position"], session["arm"])
-            for row in acted:
-                found["events"].append(
-                    {**self._where(where), **self._when(row["at"]), "kind": row["kind"]}
-                    | {"data": _json(row["data"])}
-                )
+            arm = Step("task", session["position"], session["arm"])
+            found["events"] += [
+                self._at(arm, row["at"]) | {"kind": row["kind"], "data": _json(row["data"])}
+                for row in acted
+            ]
             found["sessions"].append(self._session(session, log, steps, acted))
 
-    def _person_row(self, own: Mapping[str, list[Row]], log: list[Row]) -> Row:
-        row, steps = self.row, self.study.steps(self.row["arm_order"])
+    def _person_row(self, log: list[Row], n_steps: int) -> Row:
+        row = self.row
         checks = [ok for each in log for ok in each["data"].get("checks", {}).values()]
         last = row["finished_at"] or max((each["at"] for each in log), default=row["created_at"])
         return {
+            **{name: row[name] for name in ("mode", "place", "language", "consent")},
             "person": self.person,
-            "mode": row["mode"],
-            "place": row["place"],
             "order": " > ".join(self.study.orders[row["arm_order"]]),
-            "language": row["language"],
-            "consent": row["consent"],
             "day": row["created_at"].date(),
             "is_finished": row["finished_at"] is not None,
-            "last_page": min(row["step"] + 1, len(steps)),
+            "last_page": min(row["step"] + 1, n_steps),
             "checks": len(checks),
             "checks_failed": checks.count(False),
-            **self._when(last),
+            "seconds": self._seconds(last),
         }
 
     def _session(self, session: Row, log: list[Row], steps: list[Step], acted: list[Row]) -> Row:
         """Return one arm of the person: how long it took, what was done in it."""
-        places = [n for n, s in enumerate(steps) if s.position == session["position"]]
+        places = (n for n, s in enumerate(steps) if s.position == session["position"])
         tasks = [n for n in places if steps[n].kind == "task"]
         own = [row for row in log if row["step"] in tasks]
-        done = [row for row in own if row["kind"] == "done"]
-        kinds = [row["kind"] for row in own]
+        kinds = Counter(row["kind"] for row in own)
+        is_finished = kinds["done"] == len(tasks)
         return {
             "person": self.person,
             "position": session["position"],
             "arm": session["arm"],
-            "is_finished": len(done) == len(tasks),
-            "seconds": self._task_seconds(log, tasks) if len(done) == len(tasks) else None,
-            "looks": float(kinds.count("look")),
+            "is_finished": is_finished,
+            "seconds": self._task_seconds(log, tasks) if is_finished else None,
+            "looks": float(kinds["look"]),
             "presses": float(sum(_presses(row["kind"], row["data"]) for row in acted)),
             "chosen_rank": _chosen_rank(own),
-            "lists": kinds.count("shown"),
-            "words": kinds.count("words"),
+            "lists": kinds["shown"],
+            "words": kinds["words"],
         }
 
     def _task_seconds(self, log: list[Row], tasks: list[int]) -> float:
         """Return the time between coming to each task and going on from it."""
         left = {row["step"]: row["at"] for row in log if row["kind"] == "done"}
         picked = [row["at"] for row in log if row["kind"] == "pick"]
-        came = {n + 1: at for n, at in left.items()}
-        came |= {n: max(picked) for n in tasks if n not in came and picked}
-        spans: list[float] = [
-            (left[n] - came.get(n, self.row["created_at"])).total_seconds() for n in tasks
-        ]
-        return round(sum(spans), 3)
+        began = max(picked, default=self.row["created_at"])
+        spans = [(left[n] - left.get(n - 1, began)).total_seconds() for n in tasks]
+        return round(float(sum(spans)), 3)
 
-    def _exposures(self, row: Row, number: int, steps: list[Step]) -> list[Row]:
-        common = {**self._where(steps[row["step"]]), **self._when(row["at"]), "list": number}
-        return [
-            {
-                **common,
-                "rank": rank,
-                "item": str(item["item"]),
-                "score": item["score"],
-                "match": item.get("match"),
-                "reasons": _json(item["reasons"]) if "reasons" in item else None,
-            }
-            for rank, item in enumerate(row["data"]["items"], 1)
-        ]
+    def _event(self, row: Row) -> Row:
+        """Return what belongs to an event, without lists, hashes, and texts unless asked for."""
+        kept = {"shown": ("statements",), "consent": ()}.get(row["kind"], tuple(row["data"]))
+        hidden = () if self.with_texts else ("text",)
+        return {k: v for k, v in row["data"].items() if k in kept and k not in hidden}
 
-    def _event(self, row: Row, steps: list[Step]) -> Row:
-        data = dict(row["data"])
-        if row["kind"] == "shown":
-            data = {"statements": data["statements"]} if "statements" in data else {}
-        if row["kind"] == "consent":  # hashes of the numbers of a recruiting service
-            data = {}
-        if not self.with_texts:
-            data.pop("text", None)
-        where = self._where(steps[row["step"]])
-        return {**where, **self._when(row["at"]), "kind": row["kind"], "data": _json(data)}
-
-    def _answer(self, row: Row, steps: list[Step]) -> Row:
-        step = steps[row["step"]]
+    def _answer(self, row: Row, step: Step) -> Row:
         question = next(q for q in self.study.asked_at(step) if q.id == row["question"])
-        value = row["value"] if question.kind != "text" else None
+        is_text = question.kind == "text"
+        value = None if is_text or row["value"] is None else float(row["value"])
         scored = question.points + 1 - value if question.reversed and value else value
         return {
-            **self._where(step),
-            **self._when(row["at"]),
             "question": question.id,
             "outcome": question.outcome,
-            "value": None if value is None else float(value),
-            "scored": None if scored is None else float(scored),
-            "text": row["value"] if question.kind == "text" and self.with_texts else None,
+            "value": value,
+            "scored": scored,
+            "text": row["value"] if is_text and self.with_texts else None,
         }
 
-    def _where(self, step: Step) -> Row:
-        return {
-            "person": self.person,
-            "position": step.position,
-            "arm": step.arm,
-            "task": step.task,
-        }
+    def _at(self, step: Step, at: datetime) -> Row:
+        """Return where and when something was."""
+        where = {"position": step.position, "arm": step.arm, "task": step.task}
+        return {"person": self.person, **where, "seconds": self._seconds(at)}
 
-    def _when(self, at: datetime) -> Row:
-        """Return a time as seconds since consent: clock times could be matched with other logs."""
-        return {"seconds": round((at - self.row["created_at"]).total_seconds(), 3)}
+    def _seconds(self, at: datetime) -> float:
+        """Return seconds since consent: clock times could be matched with other logs."""
+        return round(float((at - self.row["created_at"]).total_seconds()), 3)
 
 
 def _presses(kind: str, data: Mapping[str, Any]) -> int:

@@ -24,7 +24,7 @@ from teaser.app.pages.cards import (
     reason_rows,
 )
 from teaser.app.pages.describe import Clock, FilterChip, filter_chips
-from teaser.app.state import Event, State
+from teaser.app.state import Event
 from teaser.data.matrix import ItemId
 from teaser.errors import ParameterError
 from teaser.explain import Reason, ViewedReason
@@ -109,11 +109,6 @@ class ShownList:
 
     arm: Arm
     personal: PersonalModel
-
-    @classmethod
-    def of(cls, arm: Arm, catalogue: Catalogue, state: State) -> "ShownList":
-        """Return the list for a state."""
-        return cls(arm, PersonalModel(catalogue, state))
 
     @cached_property
     def places(self) -> NDArray[np.int64]:

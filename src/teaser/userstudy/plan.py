@@ -1,25 +1,30 @@
 """The file of a user study: arms, design, tasks, questions; what each person goes through."""
 
 import hashlib
-import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from teaser import artifact
 from teaser.app.i18n.texts import LANGUAGES
 from teaser.app.pages.cards import REASON_PARTS
 from teaser.app.settings import Settings
 from teaser.errors import ParameterError, closest
-from teaser.evaluate.study.plan import Strict, plan_file, validate
+from teaser.evaluate.study.plan import Strict, named_tables, plan_file, validate
 
 # A text in one language, or in each language of the study: { en = "...", nl = "..." }.
 Words = str | Mapping[str, str]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 # Settings of the site that change one arm's list; all others are the same for the whole study.
 ARM_SETTINGS = ("boost", "time_zone", "interpreter", "synonyms")
 # Settings that the command line gives, or that another part of the study decides.
@@ -33,7 +38,6 @@ MEASURED = {
 }
 # Texts that may be left out, besides that of the last page.
 _OPTIONAL = ("instructions", "low", "high")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Arm(Strict):
         Settings of the site that change this list: boost, time_zone, interpreter, synonyms.
     """
 
-    name: str
+    name: Name
     model: str
     reasons: bool | tuple[str, ...] = True
     match: bool = True
@@ -63,9 +67,9 @@ class Arm(Strict):
     statements: bool = True
     presses: bool = True
     words: bool = False
-    length: int = 12
-    variety: float = 0.0
-    balance: float | None = None
+    length: Annotated[int, Field(ge=1, le=60)] = 12
+    variety: Share = 0.0
+    balance: Share | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -84,10 +88,10 @@ class Question(Strict):
     one counts from the other end. `check` is the answer that shows attention.
     """
 
-    id: str
+    id: Name
     text: Words
     kind: Literal["scale", "choice", "number", "text"] = "scale"
-    points: int = 7
+    points: Literal[5, 7] = 7
     low: Words = ""
     high: Words = ""
     choices: tuple[Words, ...] = ()
@@ -119,18 +123,18 @@ class Questions(Strict):
 class Task(Strict):
     """What people do with a list: choose some items, look at some, stay for some seconds."""
 
-    id: str
+    id: Name
     text: Words
-    choose: int = 0
-    min_seconds: float = 0
-    min_looks: int = 0
+    choose: Count = 0
+    min_seconds: Annotated[float, Field(ge=0, le=3_600)] = 0
+    min_looks: Count = 0
 
 
 @dataclass(frozen=True)
 class Consent(Strict):
     """What people agree to; the version is stored with each of them."""
 
-    version: str
+    version: Annotated[str, Field(min_length=1, max_length=40)]
     text: Words
 
 
@@ -140,7 +144,7 @@ class Finish(Strict):
 
     text: Words = ""
     code: str = ""
-    link: str = ""
+    link: Annotated[str, Field(pattern="^(https://.*)?$")] = ""
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ class Analysis(Strict):
 
     primary: tuple[str, ...] = ()
     compare: str = ""
-    alpha: float = 0.05
+    alpha: Annotated[float, Field(ge=0.0001, le=0.5)] = 0.05
 
 
 @dataclass(frozen=True)
@@ -185,22 +189,22 @@ class UserStudy(Strict):
         Settings of the site: name, accent, logo, rate and so on.
     """
 
-    name: str
+    name: Name
     title: Words
-    arms: tuple[Arm, ...]
-    tasks: tuple[Task, ...]
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
+    tasks: Annotated[tuple[Task, ...], Field(min_length=1)]
     consent: Consent
-    people: int
+    people: Annotated[int, Field(ge=1, le=1_000_000)]
     instructions: Words = ""
     design: Literal["between", "within"] = "within"
-    languages: tuple[str, ...] = ("en",)
+    languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("en",)
     questions: Questions = Questions()
     finish: Finish = Finish()
     analysis: Analysis = Analysis()
-    seed: int = 0
-    picks: int = 3
-    abandon_after: float = 60.0
-    ends: str = ""
+    seed: Count = 0
+    picks: Annotated[int, Field(ge=0, le=20)] = 3
+    abandon_after: Annotated[float, Field(ge=1)] = 60.0
+    ends: date | None = None
     recruited: bool = False
     contact: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -218,15 +222,10 @@ class UserStudy(Strict):
         """
         path = Path(path)
         with plan_file(path) as (given, text):
-            arms = given.get("arms", {})
-            if not isinstance(arms, dict) or not all(isinstance(a, dict) for a in arms.values()):
-                raise ParameterError("arms must be tables [arms.NAME].")
+            for name in given.keys() & {"folder", "file"}:
+                raise ParameterError(f"It has no entry {name!r}. Leave it out.")
             own = {"name": path.stem, "title": path.stem, "folder": str(path.parent), "file": text}
-            for name in ("folder", "file"):
-                if name in given:
-                    raise ParameterError(f"It has no entry {name!r}. Leave it out.")
-            named = [{"name": name, **arm} for name, arm in arms.items()]
-            study = validate(cls, {**own, **given, "arms": named})
+            study = validate(cls, {**own, **given, "arms": named_tables(given, "arms")})
             _check(study)
         return study
 
@@ -324,7 +323,7 @@ class UserStudy(Strict):
 
     def has_ended(self, today: date) -> bool:
         """Return whether nobody can begin any more."""
-        return bool(self.ends) and today > date.fromisoformat(self.ends)
+        return self.ends is not None and today > self.ends
 
     def site_settings(self, **given: Any) -> Settings:
         """Return the settings of the site that serves the study."""
@@ -353,18 +352,13 @@ def question_sets() -> dict[str, tuple[Question, ...]]:
     text = (resources.files("teaser.userstudy") / "questions.toml").read_text(encoding="utf-8")
     given = tomllib.loads(text)
     ends = given.pop("ends")
+
+    def question(name: str, number: int, each: dict[str, Any]) -> Question:
+        text, is_reversed = {code: each[code] for code in LANGUAGES}, each.get("reversed", False)
+        return Question(f"{name}_{number}", text, **ends, scale=name, reversed=is_reversed)
+
     return {
-        name: tuple(
-            Question(
-                f"{name}_{n}",
-                {code: each[code] for code in LANGUAGES},
-                low=ends["low"],
-                high=ends["high"],
-                scale=name,
-                reversed=each.get("reversed", False),
-            )
-            for n, each in enumerate(found, 1)
-        )
+        name: tuple(question(name, n, each) for n, each in enumerate(found, 1))
         for name, found in given.items()
     }
 
@@ -388,11 +382,9 @@ def _hash(content: bytes) -> str:
 
 def _check(study: UserStudy) -> None:
     """Check what the types cannot say."""
-    if not study.arms or not study.tasks:
-        raise ParameterError("A study needs at least one [arms.NAME] and one [[tasks]].")
-    _check_names("arm", [arm.name for arm in study.arms])
     known = [name for name in Settings.model_fields if name not in _OWN_SETTINGS]
     _known("[settings]", study.settings, known)
+    _known("languages", study.languages, LANGUAGES)
     _known("[questions] sets", study.questions.sets, question_sets())
     _known("[analysis] primary", study.analysis.primary, study.measures)
     _known("[analysis] compare", [study.baseline], study.by_arm)
@@ -404,57 +396,20 @@ def _check(study: UserStudy) -> None:
                 f"[arms.{arm.name}] has presses and shows no tags to press. Show reasons, profile "
                 "or statements, or write presses = false."
             )
-    _check_names("task", [task.id for task in study.tasks])
-    _check_names("question", [question.id for question in study.all_questions])
-    _check_names("study", [study.name])
-    for code in study.languages or ("",):
-        if code not in LANGUAGES:
+    shortest = min(arm.length for arm in study.arms)
+    for task in study.tasks:
+        if max(task.choose, task.min_looks) > shortest:
             raise ParameterError(
-                f"The site has no language {code!r}. Known: {', '.join(LANGUAGES)}."
+                f"[tasks] {task.id} asks for {max(task.choose, task.min_looks)} items, and the "
+                f"shortest list has {shortest}."
             )
+    for what, each in (("task", study.tasks), ("question", study.all_questions)):
+        for name, n in Counter(one.id for one in each).items():
+            if n > 1:
+                raise ParameterError(f"Two {what}s have the id {name!r}. Give each its own.")
     _check_texts(study)
-    for where, value, least, most in _ranges(study):
-        if not least <= value <= most:
-            raise ParameterError(f"{where} must be from {least:g} to {most:g}, found {value:g}.")
     for question in study.all_questions:
         _check_question(question)
-    try:
-        date.fromisoformat(study.ends or "2000-01-01")
-    except ValueError:
-        raise ParameterError(f"ends must be a day as 2027-01-31, found {study.ends!r}.") from None
-    if study.finish.link and not study.finish.link.startswith("https://"):
-        raise ParameterError(f"[finish] link must begin with https://, found {study.finish.link}.")
-
-
-def _ranges(study: UserStudy) -> Iterator[tuple[str, float, float, float]]:
-    """Yield the numbers of a study with the range that each has."""
-    yield "people", study.people, 1, 1_000_000
-    yield "seed", study.seed, 0, 1_000_000_000
-    yield "picks", study.picks, 0, 20
-    yield "abandon_after", study.abandon_after, 1, 100_000
-    yield "[analysis] alpha", study.analysis.alpha, 0.0001, 0.5
-    yield "the letters of [consent] version", len(study.consent.version), 1, 40
-    for arm in study.arms:
-        yield f"[arms.{arm.name}] length", arm.length, 1, 60
-        yield f"[arms.{arm.name}] variety", arm.variety, 0, 1
-        yield f"[arms.{arm.name}] balance", arm.balance or 0, 0, 1
-    shortest = min(arm.length for arm in study.arms)  # what can be chosen is in every list
-    for task in study.tasks:
-        yield f"[tasks] {task.id} choose", task.choose, 0, shortest
-        yield f"[tasks] {task.id} min_looks", task.min_looks, 0, shortest
-        yield f"[tasks] {task.id} min_seconds", task.min_seconds, 0, 3_600
-
-
-def _check_names(what: str, names: list[str]) -> None:
-    """Check that names can be stored, and that each is there once."""
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise ParameterError(
-                f"The {what} {name!r} needs a name of 1 to 40 letters, digits, - and _, which "
-                "begins with a letter."
-            )
-        if names.count(name) > 1:
-            raise ParameterError(f"Two {what}s have the id {name!r}. Give each its own.")
 
 
 def _check_texts(study: UserStudy) -> None:
@@ -491,8 +446,6 @@ def texts_of(value: Any, where: str = "") -> Iterator[tuple[str, Words]]:
 
 def _check_question(question: Question) -> None:
     where = f"The question {question.id!r}"
-    if question.kind == "scale" and question.points not in (5, 7):
-        raise ParameterError(f"{where} must have 5 or 7 points, found {question.points}.")
     if (question.kind == "choice") != (len(question.choices) > 1):
         raise ParameterError(f"{where} needs two choices or more if and only if it is a choice.")
     if question.outcome in MEASURED:
@@ -500,16 +453,14 @@ def _check_question(question: Question) -> None:
             f"{where} counts for {question.outcome!r}, which is measured without asking. Take "
             f"another name than {', '.join(MEASURED)}."
         )
-    least, greatest = question.least, question.most
-    if least is not None and greatest is not None and least > greatest:
-        raise ParameterError(f"{where} has least = {least:g} above most = {greatest:g}.")
-    if question.check is None:
-        return
-    most = question.points if question.kind == "scale" else len(question.choices)
-    if question.kind not in ("scale", "choice") or not 1 <= question.check <= most:
+    low, high = question.least, question.most
+    if low is not None and high is not None and low > high:
+        raise ParameterError(f"{where} has least = {low:g} above most = {high:g}.")
+    n_answers = {"scale": question.points, "choice": len(question.choices)}.get(question.kind, 0)
+    if question.check is not None and not 1 <= question.check <= n_answers:
         raise ParameterError(
             f"{where} is an attention check: it must be a scale or a choice, and check the number "
-            f"of its right answer, from 1 to {most or 'the last'}; found {question.check}."
+            f"of its right answer; found {question.check} of {n_answers}."
         )
 
 

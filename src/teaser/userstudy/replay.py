@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date
 
+from teaser.app.catalogue import PersonalModel
 from teaser.app.state import Event, state_of
 from teaser.errors import ParameterError
 from teaser.userstudy.lists import ShownList, differences, open_catalogues
@@ -46,7 +47,7 @@ def replay(people: StudyStore) -> Replay:
         arm, catalogue = study.by_arm[shown["arm"]], catalogues[shown["arm"]]
         catalogue.day = date.fromisoformat(shown["today"])
         done = actions[persons[row["participant_id"], arm.name]][: shown["n_events"]]
-        made = ShownList.of(arm, catalogue, state_of(done, row["at"])).record()
+        made = ShownList(arm, PersonalModel(catalogue, state_of(done, row["at"]))).record()
         found.n_lists += 1
         where = f"{names[row['participant_id']]}, page {row['step'] + 1}"
         found.differences += [f"{where}: {each}" for each in differences(shown, made)]

@@ -36,11 +36,12 @@ def outcome_table(found: StudyAnalysis) -> pl.DataFrame:
     """Return every difference in one frame, with the means of both arms."""
     rows = []
     for outcome in found.outcomes:
-        means = {arm.arm: arm for arm in outcome.arms}
-        for each in outcome.contrasts:
-            row = {"outcome": outcome.name, "is_primary": outcome.is_primary, **asdict(each)}
-            row |= {"mean": means[each.arm].mean, "mean_other": means[each.other].mean}
-            rows.append({**row, "mode": found.mode})
+        means = {arm.arm: arm.mean for arm in outcome.arms}
+        rows += [
+            {"outcome": outcome.name, "is_primary": outcome.is_primary, **asdict(each)}
+            | {"mean": means[each.arm], "mean_other": means[each.other], "mode": found.mode}
+            for each in outcome.contrasts
+        ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -56,16 +57,14 @@ def render_report(found: StudyAnalysis, pictures: list[Picture]) -> str:
         "title": study.words(study.title, study.languages[0]),
         "planned": [o for o in found.outcomes if o.is_primary],
         "others": [o for o in found.outcomes if not o.is_primary],
-        "sentences": [_sentence(o, c, found) for o, c in _planned(found)],
+        "sentences": [
+            _sentence(o, c, found) for o in found.outcomes if o.is_primary for c in o.contrasts
+        ],
         "pictures": pictures,
         "powers": [(e, *power(study, study.people, e)) for e in _EFFECTS],
         "variables": colour_rules(),
     }
     return templates.get_template("study_report.html").render(values)
-
-
-def _planned(found: StudyAnalysis) -> list[tuple[Outcome, Contrast]]:
-    return [(o, c) for o in found.outcomes if o.is_primary for c in o.contrasts]
 
 
 def _sentence(outcome: Outcome, contrast: Contrast, found: StudyAnalysis) -> str:
@@ -84,6 +83,13 @@ def draw_pictures(found: StudyAnalysis) -> list[Picture]:
     return [picture for picture in drawn if picture is not None]
 
 
+def _interval(axes: Any, place: int, low: float, middle: float, high: float, colour: str) -> None:
+    """Draw a dot with its interval."""
+    axes.plot([low, high], [place, place], color=colour)
+    axes.plot([middle], [place], "o", color=colour)
+    axes.grid(False, axis="y")
+
+
 def _draw_effects(found: StudyAnalysis) -> Picture | None:
     rows = [(o, c) for o in found.outcomes for c in o.contrasts if c.effect][::-1]
     if not rows:
@@ -92,15 +98,12 @@ def _draw_effects(found: StudyAnalysis) -> Picture | None:
         axes = figure.subplots()
         for place, (outcome, each) in enumerate(rows):
             unit = each.difference / each.effect
-            ends = sorted((each.low / unit, each.high / unit))
+            low, high = sorted((each.low / unit, each.high / unit))
             colour = SERIES[0] if outcome.is_primary else SERIES[7]
-            axes.plot(ends, [place, place], color=colour)
-            axes.plot([each.effect], [place], "o", color=colour)
+            _interval(axes, place, low, each.effect, high, colour)
         axes.axvline(0, color=SOFT, linewidth=0.8)
-        labels = [f"{o.name}: {c.arm}" for o, c in rows]
-        axes.set_yticks(range(len(rows)), labels)
+        axes.set_yticks(range(len(rows)), [f"{o.name}: {c.arm}" for o, c in rows])
         axes.set_xlabel(f"difference to {found.study.baseline}, in standard deviations")
-        axes.grid(False, axis="y")
         return finish(
             figure,
             name="study-effects",
@@ -120,28 +123,27 @@ def _draw_means(found: StudyAnalysis) -> Picture | None:
         for axes, outcome in zip(panels, outcomes, strict=True):
             for arm in outcome.arms:
                 place = names.index(arm.arm)
-                axes.plot([arm.low, arm.high], [place, place], color=SERIES[1])
-                axes.plot([arm.mean], [place], "o", color=SERIES[1])
+                _interval(axes, place, arm.low, arm.mean, arm.high, SERIES[1])
             axes.set_title(outcome.name)
             axes.margins(x=0.15, y=0.25)
-            axes.grid(False, axis="y")
         panels[0].set_yticks(range(len(names)), names)
-        said = [f"{o.name}, {a.arm}: {_number(a.mean)}" for o in outcomes for a in o.arms]
         return finish(
             figure,
             name="study-means",
             title="Means of the arms",
             caption="With 95 % intervals of each arm alone.",
-            alt="; ".join(said),
+            alt="; ".join(
+                f"{o.name}, {a.arm}: {_number(a.mean)}" for o in outcomes for a in o.arms
+            ),
         )
 
 
 def _draw_funnel(found: StudyAnalysis) -> Picture:
-    rows = found.funnel[::-1]
-    with new_figure("study-funnel", 0.7 + 0.24 * len(rows)) as figure:
+    names, counts = zip(*found.funnel[::-1], strict=True)
+    with new_figure("study-funnel", 0.7 + 0.24 * len(names)) as figure:
         axes = figure.subplots()
-        axes.barh(range(len(rows)), [n for _, n in rows], height=0.6, color=SERIES[2])
-        axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+        axes.barh(range(len(names)), counts, height=0.6, color=SERIES[2])
+        axes.set_yticks(range(len(names)), names)
         axes.set_xlabel("people who came to the page")
         axes.grid(False, axis="y")
         return finish(

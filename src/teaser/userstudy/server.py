@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from teaser.app.actions import act as make_action
 from teaser.app.actions import decide as decide_action
 from teaser.app.brand import read_brand
-from teaser.app.catalogue import Catalogue
+from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.http import (
     TOKEN,
     StoreRoute,
@@ -41,7 +41,7 @@ from teaser.app.pages.render import PageContext, Visitor, environment, render, v
 from teaser.app.search import check_words, read_words
 from teaser.app.server import complete_app, new_app, open_services
 from teaser.app.settings import Settings
-from teaser.app.state import Event, State
+from teaser.app.state import Event
 from teaser.app.store import id_of
 from teaser.app.wishes import check_n_wishes, event_of
 from teaser.data.matrix import ItemId
@@ -193,7 +193,7 @@ def go_on(request: Request, form: Form) -> Response:
         return RedirectResponse("/", 303)
     steps = own.study.steps(found.order)
     step = steps[found.step]
-    if not _is_at(form, found):
+    if form.get("step") != str(found.step):  # sent from an earlier page
         return RedirectResponse("/?note=moved", 303)
     asked = own.study.asked_at(step)
     answers, wrong = _read_answers(asked, form)
@@ -204,10 +204,8 @@ def go_on(request: Request, form: Form) -> Response:
 
     def decide(now: Participant) -> Change | None:
         nonlocal note
-        if now.step != found.step or step.kind in ("start", "thanks"):
-            note = "moved"
-            return None
-        note = _missing(now, step, own)
+        is_moved = now.step != found.step or step.kind in ("start", "thanks")
+        note = "moved" if is_moved else _missing(now, step, own)
         if note:
             return None
         checks = {q.id: answers[q.id] == q.check for q in asked if q.check and q.id in answers}
@@ -224,7 +222,7 @@ def go_on(request: Request, form: Form) -> Response:
 def act(request: Request, form: Form) -> Response:
     """Do what a button of a task says: pick, choose, press, say something in words."""
     own, found = study_of(request), _participant(request)
-    if found is None or not _is_at(form, found):
+    if found is None or form.get("step") != str(found.step):
         return RedirectResponse("/" if found is None else "/?note=moved", 303)
     step = own.study.steps(found.order)[found.step]
     if step.kind == "start":
@@ -337,18 +335,9 @@ def _show_task(request: Request, found: Participant, step: Step) -> Response:
     )  # fmt: skip
 
 
-def _questions(
-    request: Request,
-    found: Participant,
-    step: Step,
-    *,
-    given: Mapping[str, str] | None = None,
-    wrong: Mapping[str, str] | None = None,
-    status: int = 200,
-) -> Response:
-    asked = study_of(request).study.asked_at(step)
-    values = {"asked": asked, "given": given or {}, "wrong": wrong or {}}
-    return _page(request, "questions.html", found=found, step=step, status=status, **values)
+def _questions(request: Request, found: Participant, step: Step, **values: Any) -> Response:
+    common = {"found": found, "step": step, "asked": study_of(request).study.asked_at(step)}
+    return _page(request, "questions.html", **{"given": {}, "wrong": {}, **common, **values})
 
 
 _SHOW = {
@@ -420,23 +409,13 @@ def _recruiting(given: Any) -> dict[str, str]:
     return {name: valid_text(value) for name, value in found.items() if value}
 
 
-def _is_at(form: FormData, found: Participant) -> bool:
-    """Return whether a form was sent from the page where the person is."""
-    return form.get("step") == str(found.step)
-
-
 def _shown(request: Request, found: Participant, step: Step) -> ShownList:
     """Return the list of an arm; at first the arm gets what the person picked."""
     own, store = study_of(request), services_of(request).store
     arm, catalogue = own.study.by_arm[step.arm], own.catalogues[step.arm]
-    person_id, state = found.persons[step.arm], State()
     first = first_event(arm, found.state.get("picks", []))
-
-    def begin(state: State) -> Event | None:
-        return None if first is None or state.n_events else first
-
-    state = store.decide(person_id, begin).after
-    return ShownList.of(arm, catalogue, state)
+    done = store.decide(found.persons[step.arm], lambda now: None if now.n_events else first)
+    return ShownList(arm, PersonalModel(catalogue, done.after))
 
 
 def _summary(request: Request, found: Participant, step: Step, shown: ShownList) -> Any:
@@ -479,12 +458,10 @@ def _choose(request: Request, found: Participant, step: Step, form: FormData) ->
 
     def decide(now: Participant) -> Change | None:
         nonlocal note
-        if now.step != found.step:
-            note = "moved"
-            return None
         kept = [item for item in now.state.get("chosen", []) if item not in taken]
         chosen = list(dict.fromkeys([*kept, *new]))
-        note = "enough" if len(chosen) > most else ""
+        is_moved = now.step != found.step
+        note = "moved" if is_moved else "enough" if len(chosen) > most else ""
         if note:
             return None
         log = [("unchoose", {"item": item}) for item in taken]
@@ -547,14 +524,11 @@ def _read_answers(
     wrong: dict[str, str] = {}
     for question in asked:
         text = str(form.get(f"q-{question.id}", "")).strip()
-        if not text:
-            wrong |= {question.id: "missing"} if question.required else {}
-            continue
-        value = _read_answer(question, text)
-        if value is None:
-            wrong[question.id] = "wrong"
-        else:
+        value = _read_answer(question, text) if text else None
+        if value is not None:
             answers[question.id] = value
+        elif text or question.required:
+            wrong[question.id] = "wrong" if text else "missing"
     return answers, wrong
 
 
@@ -567,8 +541,8 @@ def _read_answer(question: Question, text: str) -> Any:
     except ValueError:
         return None
     if question.kind == "number":
-        least = -1e9 if question.least is None else question.least
-        most = 1e9 if question.most is None else question.most
-        return number if least <= number <= most else None
+        low, high = question.least, question.most
+        is_inside = (-1e9 if low is None else low) <= number <= (1e9 if high is None else high)
+        return number if is_inside else None
     points = question.points if question.kind == "scale" else len(question.choices)
     return int(number) if number in range(1, points + 1) else None

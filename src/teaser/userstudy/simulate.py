@@ -126,10 +126,6 @@ def _most(question: Question) -> int:
     return question.points if question.kind == "scale" else round(question.most or 7)
 
 
-def _bound(given: float | None, otherwise: float) -> float:
-    return otherwise if given is None else given
-
-
 @contextmanager
 def _served(app: Any) -> Iterator[int]:
     """Serve an application on a free port of loopback, and give the port."""
@@ -222,7 +218,8 @@ class _SimulatedPerson:
                 least = int(question.least or 1)
                 value = self.rng.integers(least, max(least, _most(question)) + 1)
             if question.kind == "number":
-                value = np.clip(value, _bound(question.least, -1e9), _bound(question.most, 1e9))
+                low, high = question.least, question.most
+                value = np.clip(value, -1e9 if low is None else low, 1e9 if high is None else high)
             fields[f"q-{question.id}"] = f"{value:g}"
         return self._post("/next", step=str(n), **fields)
 

@@ -145,24 +145,16 @@ class StudyStore:
             place = (connection.execute(query).scalar_one() or 0) + 1
             fewest = [i for i, n in enumerate(counts) if n == min(counts)]
             order = int(np.random.default_rng([self.study.seed, place]).choice(fewest))
-            row = {
+            row: dict[str, Any] = {
                 "id": participant_id,
-                "study": self.study.name,
-                "mode": self.mode,
-                "place": place,
                 "token_id": token_id,
-                "recruit_hash": hashed.get(RECRUITING[0]),
                 "code_hash": code_hash,
-                "arm_order": order,
-                "language": language,
-                "consent": self.study.consent.version,
-                "step": 0,
-                "version": 1,
-                "created_at": now,
-                "active_at": now,
-                "hashes": self.hashes,
-                "state": {"since": now.isoformat()},
             }
+            row |= {"recruit_hash": hashed.get(RECRUITING[0]), "hashes": self.hashes}
+            row |= {"study": self.study.name, "consent": self.study.consent.version}
+            row |= {"mode": self.mode, "language": language, "place": place, "arm_order": order}
+            row |= {"step": 0, "version": 1, "state": {"since": now.isoformat()}}
+            row |= {"created_at": now, "active_at": now}
             connection.execute(insert(participants).values(row))
             self._add_arms(connection, participant_id, order, now)
             first = {"consent": self.study.consent.version, "language": language, **hashed}
@@ -270,23 +262,15 @@ class StudyStore:
             persons = select(sessions.c.person_id).where(sessions.c.participant_id.in_(mine))
             found = {
                 "participants": select(participants).where(*self._own).order_by("place"),
-                "sessions": select(sessions)
-                .where(sessions.c.participant_id.in_(mine))
-                .order_by("participant_id", "position"),
-                "log": select(log)
-                .where(log.c.participant_id.in_(mine))
-                .order_by("participant_id", "seq"),
-                "answers": select(answers)
-                .where(answers.c.participant_id.in_(mine))
-                .order_by("participant_id", "step"),
                 "actions": select(events)
                 .where(events.c.person_id.in_(persons))
                 .order_by("person_id", "seq"),
             }
-            return {
-                name: [dict(row) for row in connection.execute(query).mappings()]
-                for name, query in found.items()
-            }
+            tables = ("sessions", sessions, "position"), ("log", log, "seq")
+            for name, table, order in (*tables, ("answers", answers, "step")):
+                own = select(table).where(table.c.participant_id.in_(mine))
+                found[name] = own.order_by("participant_id", order)
+            return {n: [*map(dict, connection.execute(q).mappings())] for n, q in found.items()}
 
         return self._database.read(read)
 
@@ -300,23 +284,17 @@ class StudyStore:
     def _participant(self, connection: Connection, row: Any) -> Participant:
         query = select(sessions.c.arm, sessions.c.person_id)
         found = connection.execute(query.where(sessions.c.participant_id == row.id))
+        own = {name: getattr(row, name) for name in ("id", "place", "step", "language")}
+        times = {"created_at": row.created_at, "finished_at": row.finished_at}
+        persons = dict(tuple(each) for each in found)
         return Participant(
-            row.id,
-            row.place,
-            row.arm_order,
-            row.step,
-            row.language,
-            dict(row.state),
-            dict(tuple(row) for row in found),
-            row.created_at,
-            row.finished_at,
+            **own, **times, order=row.arm_order, state=dict(row.state), persons=persons
         )
 
     def _counts(self, connection: Connection) -> list[int]:
         """Return how many people have each order: those who finished, and those still there."""
-        still = participants.c.active_at >= self._clock() - timedelta(
-            minutes=self.study.abandon_after
-        )
+        since = self._clock() - timedelta(minutes=self.study.abandon_after)
+        still = participants.c.active_at >= since
         query = select(participants.c.arm_order, func.count()).where(
             *self._own, participants.c.finished_at.is_not(None) | still
         )
@@ -387,12 +365,7 @@ def _append(
     rows: list[tuple[str, dict[str, Any]]],
 ) -> None:
     """Add rows to a log, numbered from `first` on."""
-    if rows:
-        connection.execute(
-            insert(log),
-            [
-                {"participant_id": participant_id, "seq": first + n, "at": now, "step": step}
-                | {"kind": kind, "data": data}
-                for n, (kind, data) in enumerate(rows)
-            ],
-        )
+    common = {"participant_id": participant_id, "at": now, "step": step}
+    new = [{**common, "seq": n, "kind": k, "data": x} for n, (k, x) in enumerate(rows, first)]
+    if new:
+        connection.execute(insert(log), new)

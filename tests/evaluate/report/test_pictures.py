@@ -5,7 +5,7 @@ import sys
 import xml.etree.ElementTree as ET
 
 import pytest
-from reports import SETTINGS, Content, reported
+from reports import Content, reported
 
 from teaser.errors import MissingPackageError
 from teaser.evaluate.report.pictures import (
@@ -15,7 +15,6 @@ from teaser.evaluate.report.pictures import (
     Picture,
     draw_pictures,
     finish,
-    frontier,
     new_figure,
 )
 
@@ -84,8 +83,3 @@ def test_a_whole_study_has_all_pictures_and_their_words_hold_the_figures(
 
 def test_what_was_not_run_has_no_picture(content: Content) -> None:
     assert names({**content, "simulations": []}) == ["accuracy"]
-
-
-def test_the_frontier_is_what_no_setting_beats_in_both() -> None:
-    assert frontier(SETTINGS) == [SETTINGS[2], SETTINGS[4], SETTINGS[5]]
-    assert frontier(SETTINGS[:2]) == [SETTINGS[0]]

@@ -90,7 +90,7 @@ def test_every_figure_of_feedback_is_of_the_json(content: Content) -> None:
     models = {m["name"]: m for m in content["models"]}
     pressed = {(s["model"], s["n_tags"], s["strength"], s["scale"]): s
                for s in content["simulations"]}  # fmt: skip
-    publiq = PAPER_COLUMNS["publiq"].pressed
+    publiq = PAPER_COLUMNS["publiq"]["pressed"]
     for heading, (n, strength, scale) in BLOCKS.items():
         assert list(found[heading]) == ["TEASER", "WMF-S", "TEASER × EASE"]
         for label, cells in found[heading].items():
@@ -118,15 +118,17 @@ def test_dials_are_sorted_to_their_studies(results_folder: Path, tmp_path: Path)
     assert [each.dial for each in found] == [None, None]
     for name in ("small_run.json", "small_run-quick.json"):
         shutil.copy(results_folder / name, tmp_path)
+    (tmp_path / "small_run.new-items.json").write_text("{}")  # which has no part in a report
     dial = replace(a_dial(), study="small_run")
     dial.write(tmp_path / "small_run.dial.json")
-    for sources in ([tmp_path], sorted(tmp_path.glob("*.json")), [tmp_path / "small_run.json"]):
+    named = sorted(p for p in tmp_path.glob("*.json") if "new-items" not in p.name)
+    for sources in ([tmp_path], named, [tmp_path / "small_run.json"]):
         dials = {study.key: study.dial for study in read_studies(sources)}
         assert dials["small-run"] == dial
         assert dials.get("small-run-quick") is None
     elsewhere: list[ResultsLike] = [results_folder / "small_run.json", dial]
     assert read_studies(elsewhere)[0].dial == dial
-    with pytest.raises(ParameterError, match="'small_run' is given without"):
+    with pytest.raises(ParameterError, match="not of dials alone"):
         read_studies([tmp_path / "small_run.dial.json"])
 
 
@@ -135,9 +137,7 @@ def test_bad_input_is_named(results_folder: Path, tmp_path: Path, content: Conte
         read_studies([tmp_path / "nowhere.json"])
     with pytest.raises(DataError, match=str(tmp_path)):
         read_studies([tmp_path])
-    with pytest.raises(ParameterError, match="given 2 times"):
-        read_studies([results_folder, results_folder / "small_run.json"])
-    with pytest.raises(ParameterError, match="at least one"):
+    with pytest.raises(ParameterError, match="needs the results of studies"):
         read_studies([])
-    with pytest.raises(ParameterError, match=r"'ml-20'.*Closest: ml-20m"):
+    with pytest.raises(ParameterError, match=r"'ml-20'.*ml-20m"):
         _ = reported({**content, "paper": "ml-20"}).paper

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from teaser.errors import MissingPackageError
-from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference, Summary
+from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference
 from teaser.evaluate.report.tables import (
     METRICS,
     ReportedStudy,
@@ -58,16 +58,8 @@ PALETTE: Mapping[str, tuple[str, str]] = {
 }
 
 # A kind keeps its colour in every picture.
-_COLOURS = {
-    "Teaser": 0,
-    "Product": 3,
-    "WMFS": 2,
-    "EASE": 1,
-    "NeighbourEASE": 1,
-    "EDLAE": 4,
-    "ItemKNN": 5,
-    "WMF": 6,
-}
+_NUMBERS = {"Teaser": 0, "EASE": 1, "NeighbourEASE": 1, "WMFS": 2, "Product": 3, "EDLAE": 4}
+_COLOURS = {kind: SERIES[n] for kind, n in {**_NUMBERS, "ItemKNN": 5, "WMF": 6}.items()}
 _STYLE = Path(__file__).with_name("report.mplstyle")
 # Half of a 95 % interval, in standard errors.
 _INTERVAL = 1.96
@@ -143,8 +135,10 @@ def draw_accuracy(study: ReportedStudy) -> Picture:
         for axes, metric in zip(panels, METRICS, strict=True):
             for place, model in enumerate(models):
                 if (value := model.value(metric)) is not None:
-                    half = _half_interval(value)
-                    _error_dot(axes, value.mean, place, (half, half), _colour(model.kind))
+                    half = 0.0 if math.isnan(value.error) else _INTERVAL * value.error
+                    _error_dot(
+                        axes, value.mean, place, (half, half), _COLOURS.get(model.kind, SERIES[7])
+                    )
             axes.set_title(METRIC_TITLES[metric])
             axes.locator_params(axis="x", nbins=3, prune="both")
             axes.margins(x=0.12)
@@ -194,7 +188,7 @@ def draw_parts(study: ReportedStudy) -> Picture | None:
         _name_rows(axes, range(len(models)), [m.name for m in models])
         axes.set(xlim=(0, 100), xlabel="share of the scores of the first 20 items, %")
         _simplify(axes, grid="x")
-        _legend_below(figure, handles, columns=3)
+        figure.legend(handles=handles, loc="outside lower left", ncols=3)
         return finish(
             figure,
             name=name,
@@ -230,7 +224,9 @@ def draw_gain(study: ReportedStudy) -> Picture | None:
             order = scales.index(scenario.scale)
             y = rows[_presses(scenario)][model.name] - 0.22 * order
             error = gain.mean - gain.low, gain.high - gain.mean
-            _error_dot(axes, gain.mean, y, error, _colour(model.kind), full=order == 0)
+            _error_dot(
+                axes, gain.mean, y, error, _COLOURS.get(model.kind, SERIES[7]), full=order == 0
+            )
         for presses, places in rows.items():
             axes.annotate(
                 presses, (0, max(places.values()) + 0.62), xycoords=("axes fraction", "data"),
@@ -243,14 +239,14 @@ def draw_gain(study: ReportedStudy) -> Picture | None:
         axes.set_xlabel(f"gain in {_TITLE}")
         axes.locator_params(axis="x", nbins=5)
         _simplify(axes, grid="x")
-        _legend_below(figure, _scale_marks(scales), columns=2)
+        figure.legend(handles=_scale_marks(scales), loc="outside lower left", ncols=2)
         return finish(
             figure,
             name=name,
             title="The effect of presses",
             caption=f"Change of {_TITLE} when each user presses, against the same model without "
             "presses; 95 % intervals of the paired bootstrap.",
-            alt=f"Gain in {_TITLE} by presses. {_gains_text(study, gains)}",
+            alt=f"Gain in {_TITLE} by presses. {_gains_text(gains)}",
         )
 
 
@@ -259,21 +255,16 @@ def _presses(scenario: Scenario) -> str:
 
 
 def _gains(study: ReportedStudy) -> list[tuple[ModelResult, Scenario, PairedDifference]]:
-    found = [
-        (model, scenario, study.results.simulation(model.name, scenario))
-        for scenario in one_step([study])
-        for model in study.models
-    ]
     return [
         (model, scenario, gain)
-        for model, scenario, result in found
-        if result is not None and (gain := result.gain_in(TARGET)) is not None
+        for scenario in one_step([study])
+        for model in study.models
+        if (result := study.results.simulation(model.name, scenario)) is not None
+        and (gain := result.gain_in(TARGET)) is not None
     ]
 
 
-def _gains_text(
-    study: ReportedStudy, gains: Sequence[tuple[ModelResult, Scenario, PairedDifference]]
-) -> str:
+def _gains_text(gains: Sequence[tuple[ModelResult, Scenario, PairedDifference]]) -> str:
     lines: dict[str, list[str]] = {}
     for model, scenario, gain in gains:
         text = f"{format_signed(gain.mean, 3)} on the {scenario.scale} scale"
@@ -336,7 +327,7 @@ def draw_dial(dial: DialResults) -> Picture:
         axes.set_xlabel(f"share of the first {dial.shown} items' scores from tags, %")
         axes.set_ylabel(f"validation {metric}")
         _simplify(axes)
-        _legend_below(figure, handles, columns=2)
+        figure.legend(handles=handles, loc="outside lower left", ncols=2)
         return finish(
             figure,
             name=name,
@@ -380,10 +371,6 @@ def _name_rows(axes: "Axes", places: Sequence[int], names: Sequence[str]) -> Non
         text.set_color(INK)
 
 
-def _colour(kind: str) -> str:
-    return SERIES[_COLOURS.get(kind, 7)]
-
-
 def _error_dot(
     axes: "Axes", x: float, y: float, error: tuple[float, float], colour: str, *, full: bool = True
 ) -> None:
@@ -392,14 +379,6 @@ def _error_dot(
         x, y, xerr=[[error[0]], [error[1]]], color=colour, marker="o", markersize=5.5,
         markerfacecolor=colour if full else GROUND, elinewidth=1.4,
     )  # fmt: skip
-
-
-def _legend_below(figure: "Figure", handles: Any, *, columns: int) -> None:
-    figure.legend(handles=handles, loc="outside lower left", ncols=columns, handlelength=2.4)
-
-
-def _half_interval(found: Summary) -> float:
-    return 0.0 if math.isnan(found.error) else _INTERVAL * found.error
 
 
 def _inline(svg: str, name: str, alt: str) -> str:

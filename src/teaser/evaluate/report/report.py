@@ -147,25 +147,19 @@ def _facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
     results = study.results
     split, search, versions = results.split, results.search, dict(results.versions)
     teaser = versions.pop("teaser", "?")
-    found = (
-        (
-            "users",
-            f"{split.training_users:,} to fit to, {split.validation_users:,} to choose "
-            f"parameters, {split.test_users:,} to test on",
-        ),
-        ("held out", _held_out(split)),
-        ("grid search", f"by {METRIC_TITLES.get(search.metric, search.metric)}"),
-        ("seed", str(split.seed)),
-        (
-            "cost",
-            f"{format_seconds(results.seconds)}, at most {say_bytes(results.peak_memory)} "
-            "of memory",
-        ),
-        ("TEASER", f"{teaser}, commit {results.commit or 'unknown'}"),
-        ("packages", ", ".join(f"{name} {text}" for name, text in versions.items())),
-        ("machine", results.machine),
-    )
-    return tuple((name, text) for name, text in found if text)
+    memory = say_bytes(results.peak_memory)
+    found = {
+        "users": f"{split.training_users:,} to fit to, {split.validation_users:,} to choose "
+        f"parameters, {split.test_users:,} to test on",
+        "held out": _held_out(split),
+        "grid search": f"by {METRIC_TITLES.get(search.metric, search.metric)}",
+        "seed": str(split.seed),
+        "cost": f"{format_seconds(results.seconds)}, at most {memory} of memory",
+        "TEASER": f"{teaser}, commit {results.commit or 'unknown'}",
+        "packages": ", ".join(f"{name} {text}" for name, text in versions.items()),
+        "machine": results.machine,
+    }
+    return tuple((name, text) for name, text in found.items() if text)
 
 
 def _held_out(split: SplitSummary) -> str:

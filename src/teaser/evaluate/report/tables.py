@@ -12,10 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from teaser.errors import DataError, ParameterError, closest
+from teaser.errors import DataError, ParameterError
 from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference, Summary
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
+    NEW_ITEMS_SUFFIX,
     TARGET,
     DialResults,
     DialSetting,
@@ -101,27 +102,9 @@ def format_percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f} %"
 
 
-@dataclass(frozen=True)
-class PaperColumn:
-    """One data set of the paper's tables.
-
-    Attributes
-    ----------
-    pressed
-        The `METRICS` by number of tags, each pressed three times, and model: 0 without feedback
-        (table 1), 1 and 2 (table 2).
-    """
-
-    title: str
-    pressed: Mapping[str, Mapping[str, Sequence[float]]]
-    users: int
-    items: int
-    tags: int
-
-
-PAPER_COLUMNS: Mapping[str, PaperColumn] = {
-    name: PaperColumn(**entries) for name, entries in _read_toml("paper.toml").items()
-}
+# By data set: its title, users, items and tags; and, by number of tags that are each pressed three
+# times and by model, the `METRICS`: 0 without feedback (table 1), 1 and 2 (table 2).
+PAPER_COLUMNS: Mapping[str, Mapping[str, Any]] = _read_toml("paper.toml")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,17 +129,15 @@ class ReportedStudy:
         return f"{title} (quick run)" if self.results.quick else title
 
     @property
-    def paper(self) -> PaperColumn | None:
+    def paper(self) -> Mapping[str, Any] | None:
         """The paper's column to show beside, if the study names one."""
         name = self.results.paper
-        if not name:
-            return None
-        if name not in PAPER_COLUMNS:
+        if name and name not in PAPER_COLUMNS:
             raise ParameterError(
                 f"The study {self.results.study!r} names the paper's column {name!r}, which does "
-                f"not exist. Known: {', '.join(PAPER_COLUMNS)}.{closest(name, PAPER_COLUMNS)}"
+                f"not exist. Known: {', '.join(PAPER_COLUMNS)}."
             )
-        return PAPER_COLUMNS[name]
+        return PAPER_COLUMNS.get(name or "")
 
     @cached_property
     def models(self) -> tuple[ModelResult, ...]:
@@ -178,7 +159,7 @@ class ReportedStudy:
         first = next(m for m in self.results.models if self._paper_row(m) == row)
         if self.paper is None or row is None or first.name != model.name:
             return ""
-        figures = self.paper.pressed.get(str(n_tags), {}).get(row)
+        figures = self.paper["pressed"].get(str(n_tags), {}).get(row)
         return f"*({format_value(figures[METRICS.index(metric)])})*" if figures else ""
 
     def _paper_row(self, model: ModelResult) -> str | None:
@@ -187,11 +168,8 @@ class ReportedStudy:
             named = {m.name: m.kind for m in self.results.models}
             kinds = [named.get(part) for part in model.parts]
             return _PAPER_ROWS[-1] if kinds == ["Teaser", "EASE"] else None
-        return next((row for row in _PAPER_ROWS if _letters(row) == _letters(model.kind)), None)
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+        same = (row for row in _PAPER_ROWS if row.replace("-", "").lower() == model.kind.lower())
+        return next(same, None)
 
 
 def read_studies(sources: Sequence[ResultsLike]) -> list[ReportedStudy]:
@@ -205,21 +183,14 @@ def read_studies(sources: Sequence[ResultsLike]) -> list[ReportedStudy]:
     """
     files = [file for source in sources for file in _files(source)]
     found = [read_results(each) if isinstance(each, Path) else each for each in files]
-    studies = [each for each in found if isinstance(each, StudyResults)]
+    studies = {each.key: each for each in found if isinstance(each, StudyResults)}
     dials = {each.key: each for each in found if isinstance(each, DialResults)}
-    keys = [study.key for study in studies]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise ParameterError(f"The study {key} is given {keys.count(key)} times; give it once.")
-    for key, dial in dials.items():
-        if key not in keys:
-            raise ParameterError(
-                f"The dial of {dial.study!r} is given without the results of the study. "
-                f"Give its {dial.study}.json too."
-            )
-    if not studies:
-        raise ParameterError("A report needs the results of at least one study.")
-    return [ReportedStudy(s, dials.get(s.key)) for s in studies]
+    if not studies or dials.keys() - studies.keys():
+        raise ParameterError(
+            f"A report needs the results of studies, not of dials alone; found {len(studies)} of "
+            f"studies and {', '.join(dials) or 'none'} of dials. Give the NAME.json of each too."
+        )
+    return [ReportedStudy(study, dials.get(key)) for key, study in studies.items()]
 
 
 def _files(source: ResultsLike) -> list[Path | StudyResults | DialResults]:
@@ -227,13 +198,14 @@ def _files(source: ResultsLike) -> list[Path | StudyResults | DialResults]:
     if not isinstance(source, str | Path):
         return [source]
     path = Path(source)
-    if path.is_dir():
-        found = sorted(path.glob("*.json"))
-        if not found:
-            raise DataError(f"There are no results of a study (*.json) in {path}.")
-        return [*found]
-    beside = path.with_suffix(DIAL_SUFFIX)
-    return [path, beside] if beside.exists() else [path]
+    if not path.is_dir():
+        beside = path.with_suffix(DIAL_SUFFIX)
+        return [path, beside] if beside.exists() else [path]
+    # The results for new items have tables of their own, which `evaluate` prints.
+    found = sorted(p for p in path.glob("*.json") if not p.name.endswith(NEW_ITEMS_SUFFIX))
+    if not found:
+        raise DataError(f"There are no results of a study (*.json) in {path}.")
+    return [*found]
 
 
 def one_step(studies: Sequence[ReportedStudy]) -> list[Scenario]:
@@ -474,12 +446,8 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
     if not studies:
         return None
     columns = (*(METRIC_TITLES[m] for m in METRICS), "change in %")
-    rivals = [
-        model.name
-        for study in studies
-        for model in study.models
-        if not model.interactive and model.name in {s.model for s in study.results.simulations}
-    ]
+    pressed = {s.model for study in studies for s in study.results.simulations}
+    rivals = [name for name in _names(studies, interactive=False) if name in pressed]
     names = list(dict.fromkeys([*rivals, *_names(studies, interactive=True)]))
     rows: list[Row] = []
     for scenario in (None, *one_step(studies)):
@@ -487,17 +455,9 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
         head = "no simulation" if scenario is None else _heading(scenario)
         # Changes are not set in bold, as in the paper.
         rows += [[head], *_bold_columns(block, every=len(columns))]
-    return Table.build(
-        "feedback",
-        studies,
-        columns,
-        rows,
-        [
-            *(f"{name}: a press adds a bonus to the items of its tag." for name in set(rivals)),
-            *_feedback_notes(studies),
-            *_paper_notes(studies, reasons=False),
-        ],
-    )
+    notes = [f"{name}: a press adds a bonus to the items of its tag." for name in rivals]
+    notes += [*_feedback_notes(studies), *_paper_notes(studies, reasons=False)]
+    return Table.build("feedback", studies, columns, rows, notes)
 
 
 def _feedback_cells(
@@ -515,13 +475,9 @@ def _feedback_cells(
     # The paper's tags are all declared.
     in_paper = (scenario.strength, scenario.scale) == (PAPER_STRENGTH, PAPER_SCALE)
     in_paper = in_paper and scenario.among != "discovered"
-    values = [
-        _joined(
-            value_text(find_value(found.metrics, m)),
-            study.paper_value(model, m, scenario.n_tags) if in_paper else "",
-        )
-        for m in METRICS
-    ]
+    papers = [study.paper_value(model, m, scenario.n_tags) if in_paper else "" for m in METRICS]
+    reached = [value_text(find_value(found.metrics, m)) for m in METRICS]
+    values = [_joined(*pair) for pair in zip(reached, papers, strict=True)]
     change = found.improvement()
     return [*values, NONE if change is None else change_text(change)]
 
@@ -531,10 +487,9 @@ def beyond_table(studies: Sequence[ReportedStudy]) -> Table | None:
     measured = {name for s in studies for m in s.models for name in m.metrics if m.value(name)}
     metrics = [m for m in METRIC_TITLES if m in measured and m not in METRICS]
     groups = [
-        [[m.name, *(value_text(m.value(name)) for name in metrics)]
-         for m in study.models]
+        [[m.name, *(value_text(m.value(name)) for name in metrics)] for m in study.models]
         for study in studies
-    ]  # fmt: skip
+    ]
     return _one_below_another("beyond", [METRIC_TITLES[m] for m in metrics], studies, groups)
 
 
@@ -544,18 +499,11 @@ def cost_table(study: ReportedStudy) -> Table:
     rows = []
     for model in study.models:
         given = ", ".join(f"{k} = {format_parameter(v)}" for k, v in model.parameters.items())
-        given = "those of its parts" if model.parts else given
-        rows.append(
-            [
-                model.name,
-                literal(given) or "the defaults",
-                f"{len(model.trials) or NONE}",
-                format_seconds(model.fit.seconds),
-                say_bytes(model.fit.peak_memory),
-                NONE if model.fit.iterations is None else f"{model.fit.iterations}",
-                f"{1000 * model.scoring_seconds / users:.2f}",
-            ]
-        )
+        given = "those of its parts" if model.parts else literal(given) or "the defaults"
+        iterations = NONE if model.fit.iterations is None else f"{model.fit.iterations}"
+        cost = (format_seconds(model.fit.seconds), say_bytes(model.fit.peak_memory), iterations)
+        scoring = f"{1000 * model.scoring_seconds / users:.2f}"
+        rows.append([model.name, given, f"{len(model.trials) or NONE}", *cost, scoring])
     heads = ("parameters chosen", "cells tried", "fit", "memory", "iterations", "ms per user")
     return Table.build("cost", [study], heads, rows)
 
@@ -689,8 +637,8 @@ def _paper_notes(studies: Sequence[ReportedStudy], *, reasons: bool) -> list[str
     for study in studies:
         if (paper := study.paper) is not None:
             notes.append(
-                f"{study.title}: in brackets the paper's figures for {paper.title} "
-                f"({paper.users:,} users, {paper.items:,} items, {paper.tags:,} tags)."
+                f"{study.title}: in brackets the paper's figures for {paper['title']} "
+                f"({paper['users']:,} users, {paper['items']:,} items, {paper['tags']:,} tags)."
             )
         if reasons and study.results.note:
             notes.append(f"{study.title}: {study.results.note}")

@@ -145,16 +145,14 @@ def _read_public(plan: DataPlan, data: Path, tables: Mapping[str, Any]) -> Datas
 
 
 def _generate_events(plan: DataPlan, tables: Mapping[str, Any]) -> Dataset:
-    for name in tables:
-        if name != "rules":
-            raise ParameterError(f"[data] {name} does not go with the generated events.")
+    if unused := ", ".join(tables.keys() - {"rules"}):
+        raise ParameterError(f"[data] {unused} does not go with the generated events.")
     options = {"start": START, **plan.options}
-    known = list(inspect.signature(demo.generate).parameters)
-    for name in options:
-        if name not in known:
-            raise ParameterError(
-                f"The generated events have no option {name!r}. Choose from {', '.join(known)}."
-            )
+    known = inspect.signature(demo.generate).parameters
+    if unknown := ", ".join(options.keys() - known.keys()):
+        raise ParameterError(
+            f"The generated events have no option {unknown!r}. Choose from {', '.join(known)}."
+        )
     if isinstance(options["start"], str):  # a date of TOML
         options["start"] = date.fromisoformat(options["start"])
     return demo.dataset(**tables, **options)

@@ -1,15 +1,16 @@
 """The dial between tags and viewed items: accuracy against the share of scores from tags."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from teaser.data.split import Fold
 from teaser.errors import ParameterError
-from teaser.evaluate.protocol import evaluate
+from teaser.evaluate.protocol import SHOWN, evaluate, list_shares
 from teaser.evaluate.study.data import describe
 from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
 from teaser.evaluate.study.results import (
@@ -20,18 +21,9 @@ from teaser.evaluate.study.results import (
     personal_share,
     tag_share,
 )
-from teaser.evaluate.study.run import SHOWN, Progress, StudyRun, list_shares
-from teaser.evaluate.study.search import (
-    add_trial,
-    cells,
-    fingerprint,
-    read_trials,
-)
+from teaser.evaluate.study.run import Planned, StudyRun, cells, fingerprint, run_trials
 from teaser.model.shared_fit import SharedFits, make_model
-
-Callback = Callable[[int, int, str], None]
-# The name of a setting, the class of its model, fixed and varied parameters.
-Setting = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
+from teaser.progress import Update
 
 COMPARED = ("EASE", "NeighbourEASE")
 WITHIN = 0.01
@@ -47,7 +39,7 @@ def measure_dial(
     fixed: Mapping[str, Any] | None = None,
     compared: Sequence[ModelPlan] = (),
     storage: Path | None = None,
-    callback: Callback | None = None,
+    report: Update | None = None,
 ) -> list[DialSetting]:
     """Fit and measure every setting of the dial: tags alone, tags then neighbours, and others.
 
@@ -61,47 +53,38 @@ def measure_dial(
         Further parameters of Teaser.
     compared
         Models without tags to compare with; every cell of their grids is measured.
-    storage
-        A file of measured settings, so that a stopped run resumes. Settings of the same data,
-        split, parameters and metric count.
-    callback
-        Gets the number of finished fits, that of all, and the next fit.
+    storage, report
+        See `run_trials`.
     """
-    settings: list[DialSetting] = []
-    planned = [*_compared(compared), *_settings(grid, fixed or {})]
-    known = {key: DialSetting(**entry) for key, entry in read_trials(storage).items()}
-    for setting in planned:
-        name, kind, further, parameters = setting
-        key = fingerprint(kind, {**further, **parameters}, fits.training, fold, metric)
-        if key not in known:
-            if callback is not None:
-                text = ", ".join(f"{key}={value:g}" for key, value in parameters.items())
-                callback(len(settings), len(planned), f"{name} {text}")
-            known[key] = _measure(setting, fits, fold, metric)
-            add_trial(storage, key, asdict(known[key]))
-        settings.append(known[key])
-    return settings
 
+    def measure(
+        name: str, kind: str, further: Mapping[str, Any], own: Mapping[str, Any]
+    ) -> DialSetting:
+        start = time.perf_counter()
+        model = fits.fit(make_model(kind, {**further, **own}))
+        seconds = time.perf_counter() - start
+        found = evaluate(model, fold, metrics=[metric, f"recall@{SHOWN}"])
+        value = found.summary()[metric]
+        shares = list_shares(model, fold, found.lists)
+        share, personal = tag_share(shares), personal_share(shares)
+        return DialSetting(name, own, value.mean, value.error, share, seconds, personal, shares)
 
-def _measure(setting: Setting, fits: SharedFits, fold: Fold, metric: str) -> DialSetting:
-    """Fit and measure one setting."""
-    name, kind, further, parameters = setting
-    start = time.perf_counter()
-    model = fits.fit(make_model(kind, {**further, **parameters}))
-    seconds = time.perf_counter() - start
-    found = evaluate(model, fold, metrics=[metric, f"recall@{SHOWN}"])
-    value = found.summary()[metric]
-    shares = list_shares(model, fold, found.lists)
-    return DialSetting(
-        name,
-        parameters,
-        value.mean,
-        value.error,
-        tag_share(shares),
-        seconds,
-        personal_share(shares),
-        shares,
-    )
+    settings = [(p.kind, p.kind, p.parameters, cell) for p in compared for cell in cells(p.grid)]
+    for l1, l2 in product(grid.l2_weights, grid.l2_encoder):  # fits with the same encoder together
+        own = {"l2_weights": l1, "l2_encoder": l2}
+        settings.append(("TEASER", "Teaser", fixed or {}, own))
+        for m, kappa in product(grid.neighbours, grid.remainder_l2):
+            remainder = {"remainder.l2": kappa, "remainder.neighbours": m}
+            settings.append(("remainder", "Teaser", fixed or {}, {**own, **remainder}))
+    planned: list[Planned[DialSetting]] = [
+        (
+            fingerprint(kind, {**further, **own}, fits.training, fold, metric),
+            f"{name} {', '.join(f'{key}={value:g}' for key, value in own.items())}",
+            partial(measure, name, kind, further, own),
+        )
+        for name, kind, further, own in settings
+    ]
+    return run_trials(planned, DialSetting, storage, report)
 
 
 def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -> DialSetting:
@@ -138,7 +121,7 @@ def dial_study(
     grid: DialPlan | None = None,
     within: float = WITHIN,
     quick: bool = False,
-    progress: Progress | None = None,
+    report: Update | None = None,
 ) -> DialResults:
     """Measure the dial on the validation users of a study, and write NAME.dial.json.
 
@@ -150,25 +133,24 @@ def dial_study(
         further parameters are those that it fixes for the model that [dial] names.
     within
         How near to the best value the recommended setting must be.
-    data, out, quick, progress
+    data, out, quick, report
         See `run_study`.
     """
     _check_within(within)
     study = study if grid is None else replace(study, dial=grid)
-    run = StudyRun.start(study, data=data, out=out, quick=quick, progress=progress)
+    run = StudyRun.start(study, data=data, out=out, quick=quick, report=report)
     study = run.study
-    fixed, compared = _fixed_parameters(study), _first_of_kinds(study)
+    fixed, first = _fixed_parameters(study), {m.kind: m for m in study.models[::-1]}
     settings = measure_dial(
         run.fits,
         run.split.validation,
         study.dial,
         metric=study.search.metric,
         fixed=fixed,
-        compared=compared,
+        compared=[first[kind] for kind in COMPARED if kind in first],
         storage=out / f"{run.name}{STORAGE_SUFFIX}",
-        callback=lambda done, total, doing: run.progress("dial", done, total, doing),
+        report=run.report,
     )
-    run.progress("dial", len(settings), len(settings), "")
     results = DialResults(
         study=study.name,
         title=study.title,
@@ -186,29 +168,6 @@ def dial_study(
     )
     results.write(out / f"{run.name}{DIAL_SUFFIX}")
     return results
-
-
-def _settings(grid: DialPlan, fixed: Mapping[str, Any]) -> Iterator[Setting]:
-    """Yield each fit with tags; fits with the same encoder follow each other."""
-    remainders = list(product(grid.neighbours, grid.remainder_l2))
-    for l1, l2 in product(grid.l2_weights, grid.l2_encoder):
-        own = {"l2_weights": l1, "l2_encoder": l2}
-        yield "TEASER", "Teaser", fixed, own
-        for m, kappa in remainders:
-            remainder = {"remainder.l2": kappa, "remainder.neighbours": m}
-            yield "remainder", "Teaser", fixed, {**own, **remainder}
-
-
-def _compared(plans: Sequence[ModelPlan]) -> Iterator[Setting]:
-    for plan in plans:
-        for cell in cells(plan.grid):
-            yield plan.kind, plan.kind, plan.parameters, cell
-
-
-def _first_of_kinds(study: Study) -> list[ModelPlan]:
-    """Return the first model of the study of each kind that the dial is compared with."""
-    found = {plan.kind: plan for plan in study.models[::-1] if plan.kind in COMPARED}
-    return [found[kind] for kind in COMPARED if kind in found]
 
 
 def _fixed_parameters(study: Study) -> dict[str, Any]:

@@ -5,9 +5,9 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -18,7 +18,7 @@ from teaser.evaluate.metrics import Metric
 from teaser.files import read_toml
 
 T = TypeVar("T")
-Positive = Annotated[float, Field(gt=0, lt=math.inf)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 AtLeastOne = Field(min_length=1)
 
 # The kinds of split, and the entries that only this kind has.
@@ -265,69 +265,38 @@ def validate(kind: type[T], given: Any) -> T:
         # As JSON: there, a strict tuple may be a list. A date becomes text.
         return TypeAdapter(kind).validate_json(json.dumps(given, default=str), strict=True)
     except ValidationError as error:
-        raise ParameterError(describe_error(error, kind, given)) from error
+        raise ParameterError(describe_error(error, given)) from error
 
 
-def describe_error(error: ValidationError, kind: Any, given: Any) -> str:
+def describe_error(error: ValidationError, given: Any) -> str:
     """Return the first mistake as a sentence: where it is, what was found, what is allowed."""
-    mistakes = error.errors()
-    where, inner = _place(mistakes[0]["loc"], kind, given)
+    first, *others = error.errors()
     # All members of a union report a mistake: the last, which is the widest, is taken.
-    same = [each for each in mistakes if each["loc"][:-1] == mistakes[0]["loc"][:-1]]
-    mistake = same[-1] if _place(same[-1]["loc"], kind, given)[0] == where else mistakes[0]
-    subject = f"[{'.'.join(where[:-1])}] {where[-1]}" if len(where) > 1 else "".join(where)
-    table = f"[{'.'.join(where[:-1])}]" if len(where) > 1 else "It"
-    if mistake["type"] == "unexpected_keyword_argument":
-        known = sorted(f.name for f in fields(inner))
-        near = closest(where[-1], known)
-        return f"{table} has no entry {where[-1]!r}. Known: {', '.join(known)}.{near}"
-    if mistake["type"] == "missing":
-        return f"{table} lacks {where[-1]}."
-    value, context = mistake["input"], mistake.get("ctx", {})
-    if mistake["type"] == "too_short":
-        return f"{subject} is empty; give at least one value."
-    if mistake["type"] == "literal_error":
-        allowed = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-        near = closest(str(value), allowed)
-        return f"{subject} must be one of {', '.join(allowed)}, found {value!r}.{near}"
-    wanted = {
-        "int_type": "a whole number",
-        "float_type": "a number",
-        "string_type": "a text",
-        "bool_type": "true or false",
-        "tuple_type": "a list",
-        "greater_than": f"above {context.get('gt', 0):g}",
-        "less_than": f"below {context.get('lt', 0):g}",
-    }.get(mistake["type"], "a table")
-    return f"{subject or 'It'} must be {wanted}, found {value!r:.80}."
-
-
-def _place(loc: tuple[int | str, ...], kind: Any, given: Any) -> tuple[tuple[str, ...], Any]:
-    """Return the names of the tables around a mistake, and the class of the innermost table."""
-    where: list[str] = []
-    inner = kind
-    for part in loc:
-        if isinstance(part, str) and isinstance(given, Mapping):
-            where.append(part)
-            known = get_type_hints(kind, include_extras=True) if is_dataclass(kind) else {}
-            inner, kind = kind if is_dataclass(kind) else inner, known.get(part)
+    union = [
+        e for e in others if e["type"].endswith("_type") and e["loc"][:-1] == first["loc"][:-1]
+    ]
+    mistake, names = [first, *(e for e in union if e["input"] == first["input"])][-1], list[str]()
+    for part in mistake["loc"]:
+        if isinstance(given, Mapping) and isinstance(part, str):
+            names.append(part)
             given = given.get(part)
-        elif isinstance(part, int):
-            given = given[part] if isinstance(given, list | tuple) and part < len(given) else None
-            if isinstance(given, Mapping) and "name" in given:
-                where.append(str(given["name"]))
-        else:
-            continue  # a member of a union
-        while kind is not None and not is_dataclass(kind):
-            kind = next(iter(get_args(kind)), None)
-    return tuple(where), inner
+        elif isinstance(given, list | tuple) and isinstance(part, int):
+            given = given[part]
+            names += [str(given["name"])] if isinstance(given, Mapping) and "name" in given else []
+    table = f"[{'.'.join(names[:-1])}]" if len(names) > 1 else "It"
+    if mistake["type"] == "unexpected_keyword_argument":
+        known = {each for plan in Strict.__subclasses__() for each in get_type_hints(plan)}
+        near = closest(names[-1], sorted(known)) or " Leave it out."
+        return f"{table} has no entry {names[-1]!r}.{near}"
+    if mistake["type"] == "missing":
+        return f"{table} lacks {names[-1]}."
+    subject = f"{table} {names[-1]}" if len(names) > 1 else "".join(names) or "It"
+    wanted = mistake["msg"].partition(" should ")[2]
+    return f"{subject} must {wanted}, found {mistake['input']!r:.80}."
 
 
 def _complete(given: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return the tables of a file with the names that it implies, and dotted parameters."""
-    models = given.get("models", {})
-    if not isinstance(models, dict) or not all(isinstance(m, dict) for m in models.values()):
-        raise ParameterError("models must be tables [models.NAME].")
     if "folder" in given:
         raise ParameterError("It has no entry 'folder'; that of the data is in [data].")
     for name in ("data", "split"):
@@ -335,46 +304,47 @@ def _complete(given: dict[str, Any], path: Path) -> dict[str, Any]:
             raise ParameterError(f"{name} must be a table, found {given[name]!r}.")
     name, simulate = given.get("name", path.stem), given.get("simulate", [])
     _check_split(given.get("split", {}))
+    models = [
+        {**model, **{k: _dotted(model[k]) for k in ("parameters", "grid") if k in model}}
+        for model in named_tables(given, "models")
+    ]
     return {
         "name": name,
         "title": name,
         **given,
         "data": complete_data(given.get("data", {})),
-        "models": [
-            {"name": key, **m, **{k: _dotted(m[k]) for k in ("parameters", "grid") if k in m}}
-            for key, m in models.items()
-        ],
+        "models": models,
         # One table [simulate], or several [[simulate]].
         "simulate": [simulate] if isinstance(simulate, dict) else simulate,
         "folder": str(path.parent),
     }
 
 
+def named_tables(given: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
+    """Return the tables [WHAT.NAME] of a file, each with its name."""
+    tables = given.get(what, {})
+    if not isinstance(tables, dict) or not all(isinstance(t, dict) for t in tables.values()):
+        raise ParameterError(f"{what} must be tables [{what}.NAME].")
+    return [{"name": name, **table} for name, table in tables.items()]
+
+
 def complete_data(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of [data] as `DataPlan` has them; refuse those that do not fit."""
-    own = [each.name for each in fields(DataPlan) if each.name != "tables"]
-    known = tuple(dict.fromkeys((*own, *TABLE_ARGUMENTS)))
-    for name in given:
-        if name not in known:
-            raise ParameterError(
-                f"[data] has no entry {name!r}. Known: {', '.join(sorted(known))}."
-                f"{closest(name, known)}"
-            )
     found = [kind for kind in _DATA_ENTRIES if kind in given]
     if len(found) != 1:
         raise ParameterError(
             "[data] needs one of source (a public data set), prepared (a folder that teaser "
             f"prepare wrote) and interactions (a table); found {' and '.join(found) or 'none'}."
         )
-    (kind,) = found
-    for name in given:
-        if name not in (kind, "min_items", *_DATA_ENTRIES[kind]):
-            raise ParameterError(f"[data] {name} does not go with {kind}. Leave it out.")
-    for name in FILE_ARGUMENTS:
-        if not isinstance(given.get(name, ""), str):
-            raise ParameterError(f"[data] {name} must be a text, found {given[name]!r}.")
+    known = (*found, "min_items", *_DATA_ENTRIES[found[0]])
+    for name, value in given.items():
+        if name not in known:
+            near = closest(name, known) or " Leave it out."
+            raise ParameterError(f"[data] {name} does not go with {found[0]}.{near}")
+        if name in FILE_ARGUMENTS and not isinstance(value, str):
+            raise ParameterError(f"[data] {name} must be a text, found {value!r}.")
     tables = {name: value for name, value in given.items() if name in TABLE_ARGUMENTS}
-    return {**{name: value for name, value in given.items() if name in own}, "tables": tables}
+    return {**{name: given[name] for name in given if name not in tables}, "tables": tables}
 
 
 def _dotted(given: Any) -> Any:
@@ -391,9 +361,7 @@ def _dotted(given: Any) -> Any:
 def _check_split(given: Mapping[str, Any]) -> None:
     """Refuse entries of [split] that another kind has."""
     kind = given.get("kind", "users")
-    if kind not in SPLITS:
-        return  # refused with its type
-    others = {name for names in SPLITS.values() for name in names} - set(SPLITS[kind])
+    others = {name for names in SPLITS.values() for name in names} - set(SPLITS.get(kind, given))
     for name in given:
         if name in others:
             raise ParameterError(f"[split] {name} does not go with kind = {kind!r}. Leave it out.")
@@ -406,8 +374,7 @@ def _check_references(study: Study) -> None:
     if study.split.kind == "users" and missing:
         raise ParameterError(f"[split] lacks {', '.join(missing)}.")
     names = [model.name for model in study.models]
-    named = [("[simulate] models", name) for plan in study.simulate for name in plan.models]
-    named += [("[simulate] bonus", name) for plan in study.simulate for name in plan.bonus]
+    named = [("[simulate] models", n) for plan in study.simulate for n in plan.models + plan.bonus]
     for where, name in (*named, ("[dial] model", study.dial.model)):
         if name and name not in names:
             raise ParameterError(
@@ -420,18 +387,13 @@ def _check_references(study: Study) -> None:
                 raise ParameterError(
                     f"{where} is made of {part!r}, which is not above it.{closest(part, above)}"
                 )
-        if (plan.kind == "Product") != (len(plan.parts) == 2):
+        if len(plan.parts) != 2 * (plan.kind == "Product") or (plan.parts and plan.grid):
             raise ParameterError(
-                f"{where} needs two parts if and only if its kind is Product; found the kind "
-                f"{plan.kind} and {len(plan.parts)} parts."
+                f"{where} needs two parts and cannot have a grid if its kind is Product, and else "
+                f"no parts; found the kind {plan.kind} and {len(plan.parts)} parts."
             )
-        if plan.parts and plan.grid:
-            raise ParameterError(
-                f"{where} takes the best parameters of its parts; it cannot have a grid."
-            )
-        for name in plan.grid:
-            if name in plan.parameters:
-                raise ParameterError(f"{where} names {name} both as a parameter and in the grid.")
+        for name in plan.grid.keys() & plan.parameters.keys():
+            raise ParameterError(f"{where} names {name} both as a parameter and in the grid.")
 
 
 def _thinned(grid: Mapping[str, tuple[Any, ...]], cells: int) -> dict[str, tuple[Any, ...]]:

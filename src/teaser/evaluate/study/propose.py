@@ -106,7 +106,6 @@ def propose_study(dataset: Dataset, prepared: Path, folder: Path, *, kind: str =
 
 def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
     """Return the entries of [split]; raise `DataError` where the data cannot be split so."""
-    validation, test = _MOST_BY_TIME
     if not hasattr(dataset.X, "indptr"):
         raise DataError(
             "The interactions are in partitions, and a study cannot split those. Prepare a table "
@@ -130,16 +129,11 @@ def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
             f"{LEAST_USERS} are needed."
         )
     if kind == "users":
-        validation, test = (
-            max(1, min(most, int(share * able))) for share, most in (_VALIDATION, _TEST)
-        )
-        return {"validation": validation, "test": test, "min_interactions": least}
-    return {
-        "kind": kind,
-        "validation": min(validation, able),
-        "test": min(test, able),
-        "min_interactions": least,
-    }
+        sizes = [max(1, min(most, int(share * able))) for share, most in (_VALIDATION, _TEST)]
+    else:
+        sizes = [min(most, able) for most in _MOST_BY_TIME]
+    named = {} if kind == "users" else {"kind": kind}
+    return {**named, "validation": sizes[0], "test": sizes[1], "min_interactions": least}
 
 
 def _split_by_time(dataset: Dataset) -> dict[str, Any]:
@@ -153,12 +147,10 @@ def _split_by_time(dataset: Dataset) -> dict[str, Any]:
                 "are needed. Take --split last or --split users, or write a study with another "
                 "test_from and validation_from."
             )
-    validation, test = (
-        min(most, fold.n_users)
-        for most, fold in zip(_MOST_BY_TIME, (parts.validation, parts.test), strict=True)
-    )
     points = {"test_from": TEST_FROM, "validation_from": VALIDATION_FROM}
-    return {"kind": "time", **points, "validation": validation, "test": test}
+    folds = {"validation": parts.validation, "test": parts.test}
+    sizes = zip(folds.items(), _MOST_BY_TIME, strict=True)
+    return {"kind": "time", **points, **{n: min(most, fold.n_users) for (n, fold), most in sizes}}
 
 
 def _teaser_grids(dataset: Dataset) -> dict[str, dict[str, list[Any]]]:

@@ -25,7 +25,7 @@ from teaser.files import read_settings
 from teaser.profile import PAPER_STEP
 
 TARGET = "ndcg@100"
-DIAL_SUFFIX = ".dial.json"
+DIAL_SUFFIX, NEW_ITEMS_SUFFIX = ".dial.json", ".new-items.json"
 RECOMMENDED = "recommended"
 
 _PACKAGES = ("numpy", "scipy", "polars", "implicit")
@@ -167,24 +167,19 @@ class Scenario:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulationResult:
+class SimulationResult(Scenario):
     """One model after simulated feedback; `gain` is against the model without feedback.
 
     A `step` of None is each person's own.
     """
 
     model: str
-    scale: str
-    step: float | None
-    strength: int
-    n_tags: int
     draws: int
     seed: int
     without_tags: int
     fewer_tags: int
     metrics: Summaries
     gain: Differences
-    among: str = "all"
 
     @property
     def scenario(self) -> Scenario:
@@ -363,31 +358,26 @@ class DialResults(Results):
 def read_results(path: str | Path) -> StudyResults | DialResults:
     """Read the JSON file of a study or of its dial."""
     try:
-        text = read_settings(path)
+        return parse_results(read_settings(path))
     except FileNotFoundError as error:
         raise DataError(
             f"There are no results {path}. Run the study: teaser evaluate STUDY.toml"
         ) from error
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as JSON: {error}.") from error
-    return parse_results(text, str(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{path} cannot be read as results of a study: {error}") from error
 
 
-def parse_results(text: str, source: str = "The results") -> StudyResults | DialResults:
-    """Return the results in a JSON text; `source` names it in messages."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{source} cannot be read as JSON: {error}.") from error
+def parse_results(text: str) -> StudyResults | DialResults:
+    """Return the results in a JSON text; raise `ValueError` if it has none."""
+    content = json.loads(text)
     is_dial = isinstance(content, dict) and "settings" in content
     kind: type[StudyResults | DialResults] = DialResults if is_dial else StudyResults
     try:
         return TypeAdapter(kind).validate_json(text, strict=True)
     except ValidationError as error:
-        raise DataError(
-            f"{source}: not the results of a study, or of another version. "
-            f"{describe_error(error, kind, content)} "
-            "Run it again with this version: teaser evaluate (or teaser tune) STUDY.toml."
+        raise ValueError(
+            f"{describe_error(error, content)} Another version may have written it: run it again, "
+            "teaser evaluate (or teaser tune) STUDY.toml."
         ) from error
 
 

@@ -1,23 +1,35 @@
-"""A study from data to results: grid searches, one test of each model, feedback, comparisons."""
+"""A study from data to results: grid searches, one test of each model, feedback, comparisons.
 
-from collections.abc import Callable, Iterable
+Trials are stored, so that a stopped search resumes.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from itertools import combinations, product
+from functools import partial
+from itertools import combinations, cycle, product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+import psutil
 
+from teaser._version import __version__
 from teaser.data.dataset import Dataset
 from teaser.data.split import Fold, Split
+from teaser.errors import ParameterError
 from teaser.evaluate.bonus import Bonus
-from teaser.evaluate.protocol import Evaluation, compare, evaluate
+from teaser.evaluate.protocol import Evaluation, compare, evaluate, list_shares
 from teaser.evaluate.simulation import has_tags, simulate
 from teaser.evaluate.study.data import describe, make_split, read_data
-from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
+from teaser.evaluate.study.plan import ModelPlan, SearchPlan, SimulationPlan, Study
 from teaser.evaluate.study.results import (
     FitCost,
+    GridTrial,
     ModelDifference,
     ModelResult,
     SimulationResult,
@@ -25,23 +37,167 @@ from teaser.evaluate.study.results import (
     StudyResults,
     environment,
 )
-from teaser.evaluate.study.search import (
-    TRIALS_SUFFIX,
-    GridSearch,
-    check_models,
-    measured,
-    search_grid,
-)
 from teaser.evaluate.truth import fold_truth
 from teaser.model.base import KINDS, Model
 from teaser.model.shared_fit import SharedFits, make_model
 from teaser.model.tagged import TaggedModel
 from teaser.profile import Steering
+from teaser.progress import Update
 
-Progress = Callable[[str, int, int, str], None]
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-# How many items of each list count for the shares of the parts of scores.
-SHOWN = 20
+T = TypeVar("T", bound="DataclassInstance")
+# A fit to measure: its fingerprint, what is said meanwhile, and what does it.
+Planned: TypeAlias = tuple[str, str, Callable[[], T]]
+
+TRIALS_SUFFIX = ".trials.jsonl"
+
+# The kernel's own peak: psutil has none on Linux, and sampling would miss short ones.
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
+
+
+@dataclass(frozen=True)
+class GridSearch:
+    """A finished grid search: the best parameters, and all trials in the order they were run."""
+
+    best: Mapping[str, Any]
+    trials: tuple[GridTrial, ...] = field(repr=False)
+
+
+def cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return all cells of a grid, in an order in which each differs from the last in one value."""
+    order: list[tuple[Any, ...]] = [()]
+    for values in grid.values():
+        directions = cycle((list(values), list(values)[::-1]))
+        order = [(*head, value) for head in order for value in next(directions)]
+    return [dict(zip(grid, cell, strict=True)) for cell in order]
+
+
+def check_models(plans: Iterable[ModelPlan]) -> None:
+    """Raise `ParameterError` for the first cell of any grid whose parameters are not valid.
+
+    Nothing is fitted: a mistake in the last model is found before the first fit.
+    """
+    for plan in plans:
+        for cell in cells(plan.grid) if not plan.parts else ():
+            try:
+                make_model(plan.kind, {**plan.parameters, **cell}).check_parameters()
+            except ParameterError as error:
+                raise ParameterError(f"[models.{plan.name}]: {error}") from error
+
+
+def search_grid(
+    plan: ModelPlan,
+    fits: SharedFits,
+    fold: Fold,
+    search: SearchPlan,
+    *,
+    storage: Path | None = None,
+    report: Update | None = None,
+) -> GridSearch:
+    """Fit and validate the cells of a model's grid on the users of a fold; return the best.
+
+    For `storage` and `report` see `run_trials`.
+    """
+
+    def measure(cell: Mapping[str, Any]) -> GridTrial:
+        with measured() as cost:
+            model = fits.fit(make_model(plan.kind, {**plan.parameters, **cell}))
+            evaluation = evaluate(model, fold, metrics=[search.metric])
+        value = evaluation.summary()[search.metric].mean
+        return GridTrial(cell, value, cost.seconds, model.iterations_)
+
+    grid = cells(plan.grid)
+    if len(grid) == 1:
+        return GridSearch({**plan.parameters, **grid[0]}, ())
+    planned: list[Planned[GridTrial]] = [
+        (
+            fingerprint(plan.kind, {**plan.parameters, **cell}, fits.training, fold, search.metric),
+            f"{plan.name} {', '.join(f'{name}={value}' for name, value in cell.items())}",
+            partial(measure, cell),
+        )
+        for cell in grid
+    ]
+    trials = run_trials(planned, GridTrial, storage, report)
+    best = max(trials, key=lambda trial: trial.value)
+    return GridSearch({**plan.parameters, **best.parameters}, tuple(trials))
+
+
+def run_trials(
+    planned: Sequence[Planned[T]], kind: type[T], storage: Path | None, report: Update | None
+) -> list[T]:
+    """Return what was measured of each planned fit, by this run or by one that was stopped.
+
+    Parameters
+    ----------
+    storage
+        A file with one JSON object a line; those with the fingerprint of a planned fit count.
+    report
+        Called with what is being done, and the share of the fits that are done.
+    """
+    known: dict[str, dict[str, Any]] = {}
+    if storage is not None and storage.exists():
+        for line in storage.read_text(encoding="utf-8", errors="replace").splitlines():
+            with suppress(ValueError):  # a line that was cut off
+                entry = json.loads(line)
+                known[entry.pop("key")] = entry
+    found = []
+    for done, (key, doing, measure) in enumerate(planned):
+        if key in known:
+            found.append(kind(**known[key]))
+            continue
+        if report is not None:
+            report(f"{doing} ({done} of {len(planned)})", done / len(planned))
+        found.append(measure())
+        if storage is not None:
+            with storage.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, **asdict(found[-1])}) + "\n")
+    return found
+
+
+def fingerprint(
+    kind: str, parameters: Mapping[str, Any], training: Dataset, fold: Fold, metric: str
+) -> str:
+    """Return a hash of all that the value of a trial depends on."""
+    digest = hashlib.sha256()
+    matrices = (training.X, training.S, fold.history, fold.held_out)
+    for matrix in (m for m in (*matrices, training.Q, fold.user_features) if m is not None):
+        digest.update(np.asarray(matrix.indptr, dtype=np.int64).tobytes())
+        digest.update(np.asarray(matrix.indices, dtype=np.int64).tobytes())
+        digest.update(np.asarray(matrix.data, dtype=np.float32).tobytes())
+    facts = [__version__, kind, dict(parameters), metric]
+    digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def measured() -> Iterator[FitCost]:
+    """Yield what gets the cost of the work inside: wall-clock and processor time, and memory."""
+    with suppress(OSError):
+        _RESET.write_text("5", encoding="ascii")  # resets VmHWM, see proc(5)
+    cost, start, cpu = FitCost(0.0, 0.0, 0), time.perf_counter(), time.process_time()
+    yield cost
+    cost.seconds = time.perf_counter() - start
+    cost.cpu_seconds = time.process_time() - cpu
+    cost.peak_memory = peak_memory()
+
+
+def peak_memory() -> int:
+    """Return the largest resident memory since `measured` began, in bytes.
+
+    Outside Linux it is the largest since the process began, or where the system does not keep
+    it, the present one.
+    """
+    try:
+        status = _STATUS.read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+    except (OSError, IndexError):
+        memory = psutil.Process().memory_info()
+        return int(getattr(memory, "peak_wset", memory.rss))
+
+
 # Users of whom what is said is measured, at most.
 TRUTH_USERS = 500
 
@@ -56,7 +212,7 @@ class StudyRun:
     fits: SharedFits
     out: Path
     name: str
-    progress: Progress
+    report: Update
     models: dict[str, Model] = field(default_factory=dict)
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
 
@@ -68,7 +224,7 @@ class StudyRun:
         data: Path,
         out: Path,
         quick: bool = False,
-        progress: Progress | None = None,
+        report: Update | None = None,
     ) -> "StudyRun":
         """Check the models, then read and split the data; nothing is fitted yet."""
         name, study = (f"{study.name}-quick", study.smaller()) if quick else (study.name, study)
@@ -77,25 +233,18 @@ class StudyRun:
         parts = make_split(dataset, study.split)
         out.mkdir(parents=True, exist_ok=True)
         fits = SharedFits(parts.search_training)
-        return cls(study, dataset, parts, fits, out, name, progress or (lambda *_: None))
+        return cls(study, dataset, parts, fits, out, name, report or (lambda *_: None))
 
     def search(self, plan: ModelPlan) -> GridSearch:
         """Search the grid of a model, or resume a search that was stopped."""
-
-        def report(done: int, total: int, cell: Any) -> None:
-            self.progress(plan.name, done, total, ", ".join(f"{k}={v}" for k, v in cell.items()))
-
-        found = search_grid(
+        return search_grid(
             plan,
             self.fits,
             self.split.validation,
             self.study.search,
             storage=self.out / f"{self.name}{TRIALS_SUFFIX}",
-            callback=report,
+            report=self.report,
         )
-        total = len(found.trials) or 1
-        self.progress(plan.name, total, total, "")
-        return found
 
     def fit(self, plan: ModelPlan, found: GridSearch) -> tuple[Model, FitCost]:
         """Fit a model with its best parameters, sharing nothing with other fits."""
@@ -115,9 +264,9 @@ class StudyRun:
                 model, self.split.test, training=self.split.training, name=plan.name
             )
         self.evaluations[plan.name] = evaluation
-        is_tagged = isinstance(model, TaggedModel)
-        used: list[ModelPlan | SimulationPlan] = [*self.study.models, *self.study.simulate]
-        if not is_tagged and all(plan.name not in _parts(each) for each in used):
+        is_tagged, study = isinstance(model, TaggedModel), self.study
+        parts = [each.parts for each in study.models] + [each.bonus for each in study.simulate]
+        if not is_tagged and not any(plan.name in names for names in parts):
             del self.models[plan.name]  # an items x items array may be large
         return ModelResult(
             name=plan.name,
@@ -157,7 +306,8 @@ class StudyRun:
         without_feedback: dict[tuple[str, str], Evaluation] = {}
         results = []
         for done, (name, among, scale, step, strength, n_tags) in enumerate(runs):
-            self.progress("simulated feedback", done, len(runs), f"{name}, {among}, {scale}")
+            doing = f"simulated feedback: {name}, {among}, {scale} ({done} of {len(runs)})"
+            self.report(doing, done / len(runs))
             steering = Steering(scale=scale, step=step)
             model, fold = models[name], self.split.test
             is_tagged = isinstance(model, TaggedModel)
@@ -180,7 +330,6 @@ class StudyRun:
                     gain=compare(without_feedback[name, scale], found.evaluation, rng=0),
                 )
             )
-        self.progress("simulated feedback", len(runs), len(runs), "")
         return tuple(results)
 
 
@@ -190,7 +339,7 @@ def run_study(
     data: Path,
     out: Path,
     quick: bool = False,
-    progress: Progress | None = None,
+    report: Update | None = None,
 ) -> StudyResults:
     """Run a whole study, and write its results.
 
@@ -203,11 +352,11 @@ def run_study(
         NAME.trials.jsonl with the trials of the grid searches.
     quick
         The small version of the study, under NAME-quick.
-    progress
-        Gets the stage, the number of finished steps, that of all, and the next step.
+    report
+        Called with what is being done, and the share of this stage that is done.
     """
     with measured() as cost:
-        run = StudyRun.start(study, data=data, out=out, quick=quick, progress=progress)
+        run = StudyRun.start(study, data=data, out=out, quick=quick, report=report)
         study = run.study
         models = tuple(run.test(plan) for plan in study.models)
         run.fits.clear()
@@ -251,13 +400,13 @@ def simulate_study(
     data: Path,
     out: Path,
     quick: bool = False,
-    progress: Progress | None = None,
+    report: Update | None = None,
 ) -> tuple[SimulationResult, ...]:
     """Simulate feedback on the interactive models of a study, with the parameters it chose.
 
     The trials of an earlier grid search are read from `out`; parameters as in `run_study`.
     """
-    run = StudyRun.start(study, data=data, out=out, quick=quick, progress=progress)
+    run = StudyRun.start(study, data=data, out=out, quick=quick, report=report)
     study = run.study
     chosen = [model for model in study.models if model.name in plan.models or not plan.models]
     parts = {part for model in chosen for part in model.parts} | set(plan.bonus)
@@ -266,23 +415,6 @@ def simulate_study(
         if is_wanted or model.name in parts:
             run.fit(model, run.search(model))
     return run.simulate(plan)
-
-
-def list_shares(model: Model, fold: Fold, lists: NDArray[Any]) -> dict[str, float]:
-    """Return the mean share of each part in the scores of the first items of all lists.
-
-    Empty for a model without tags. See `TaggedModel.list_shares`.
-    """
-    if not isinstance(model, TaggedModel):
-        return {}
-    about = fold.user_features if model.user_tags_ else None
-    found = model.list_shares(fold.history, lists, about=about, shown=SHOWN)
-    return dict(found.parts)
-
-
-def _parts(plan: ModelPlan | SimulationPlan) -> tuple[str, ...]:
-    """Return the names of models without tags that a plan needs later."""
-    return plan.parts if isinstance(plan, ModelPlan) else plan.bonus
 
 
 def comparisons(evaluations: Iterable[Evaluation]) -> tuple[ModelDifference, ...]:
