@@ -34,7 +34,6 @@ from teaser.data.reading import (
     first_ids,
     first_line,
     guess_delimiter,
-    is_packed,
     named_errors,
     need_columns,
     sample_lines,
@@ -605,7 +604,7 @@ def _scan(source: Any) -> pl.LazyFrame:
         if suffix == ".parquet":
             return pl.scan_parquet(files)
         delimiter = guess_delimiter(sample_lines(path))
-        if suffix in reading.TEXT_SUFFIXES and not is_packed(path) and len(delimiter) == 1:
+        if suffix in reading.TEXT_SUFFIXES and len(delimiter) == 1:
             return _scan_text(path, delimiter)
     return reading.read_table(source, what="interactions").lazy()
 

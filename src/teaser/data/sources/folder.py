@@ -10,13 +10,7 @@ from typing import Any, ParamSpec
 
 import polars as pl
 
-from teaser.data.reading import (
-    MAX_BAD_SHARE,
-    is_packed,
-    need_columns,
-    read_table,
-    read_text,
-)
+from teaser.data.reading import MAX_BAD_SHARE, need_columns, read_table
 from teaser.data.rules import ListOf, Rule, Rules
 from teaser.errors import DataError, ParameterError, TableError, closest
 from teaser.files import open_unpacked
@@ -74,9 +68,7 @@ class Folder:
 def read_csv(path: Path, what: str, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """Read a csv file with these columns; a column with a cell of another type stays text."""
     try:
-        # polars reads large files in place; it would unpack them however far they expand.
-        source = read_text(path, "utf-8")[0] if is_packed(path) else path
-        frame = pl.read_csv(source, schema_overrides=dict(types))
+        frame = pl.read_csv(path, schema_overrides=dict(types))
     except (pl.exceptions.PolarsError, OSError):
         frame = read_table(path, what=what)
     need_columns(frame, types, f"the {what} of {path}")
