@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 from saved_folder import ARRAYS, TABLES, forge, part, save
 
-from teaser import artifact, files
+from teaser import artifact
 from teaser.artifact import read_parquet
 from teaser.errors import ArtifactError
 from teaser.files import (
-    MOST_SETTINGS,
     FileRefusedError,
     memory_of_machine,
     open_unpacked,
@@ -440,24 +439,15 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
             read(tmp_path / "nothing")
 
 
-def test_a_file_larger_than_allowed_is_not_read(tmp_path: Path) -> None:
-    with (tmp_path / "large").open("wb") as handle:
-        handle.truncate(MOST_SETTINGS + 1)
-    with pytest.raises(FileRefusedError, match="it has 67 MB, and at most 67 MB are read"):
-        read_settings(tmp_path / "large")
+def test_a_table_larger_than_the_memory_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "large").touch()
     os.truncate(tmp_path / "large", 10 * memory_of_machine())
     with pytest.raises(FileRefusedError, match="are read"):
         read_unpacked(tmp_path / "large")
 
 
-def test_gzipped_text_is_unpacked_unless_it_expands_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gzipped_text_is_unpacked(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"text"))
     assert read_unpacked(tmp_path / "a.gz") == b"text"
     with open_unpacked(tmp_path / "a.gz") as file:
         assert file.read() == b"text"
-    monkeypatch.setattr(files, "_SMALL", 2**20)
-    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(2**24)))
-    with pytest.raises(FileRefusedError, match="expands to more than"):
-        read_unpacked(tmp_path / "a.gz")

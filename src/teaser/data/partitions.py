@@ -39,7 +39,7 @@ from teaser.data.reading import (
     sample_lines,
 )
 from teaser.errors import DataError, MissingPackageError, ParameterError, TableError, counted
-from teaser.files import MOST_SETTINGS, check_regular, read_bytes
+from teaser.files import check_regular, read_settings
 
 T = TypeVar("T")
 MANIFEST = "partitions.json"
@@ -503,7 +503,7 @@ def _listed(folder: str) -> list[str] | None:
             system, name = _file_system(path)
             text = system.cat_file(name)
         else:
-            text = read_bytes(path, most=MOST_SETTINGS)
+            text = read_settings(path)
         return [str(name) for name in json.loads(text)["parts"]]
     except FileNotFoundError:
         return None
