@@ -719,9 +719,8 @@ def _read_ragged(text: bytes, layout: _Layout) -> Table:
     ]
     rows = every["line"].scatter(is_odd.arg_true(), lines).drop_nulls()
     cells = rows.str.split_exact(separator, width - 1).struct.rename_fields(list(layout.names))
-    frame = cells.struct.unnest().with_columns(pl.all().replace("", None))
-    if b"\0" in text:
-        frame = frame.with_columns(pl.all().str.replace_many(layout.masked))
+    every_cell = pl.all().replace("", None).str.replace_many(layout.masked)
+    frame = cells.struct.unnest().with_columns(every_cell)
     refused = _refuse_long(bad, every.height, layout)
     return Table(frame, str(layout.path), tuple(notes), refused)
 
