@@ -4,17 +4,15 @@ import codecs
 import csv
 import glob
 import html
-import html.entities
 import json
 import logging
 import re
 import tomllib
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -44,36 +42,9 @@ EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
 MAX_BAD_SHARE = 0.01
 _MAX_BAD_ROWS = 3
 _MAX_BAD_SHARE_OF_FEW = 0.1
-_CUT_ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30})$")
 # Stand for a line break, a delimiter and a quote inside a quoted field: no text has a zero byte.
 _BREAK, _SEPARATOR, _QUOTE = "\0n", "\0s", "\0q"
-_ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30})$")
-# Stand for a line break, a delimiter and a quote inside a quoted field: no text has a zero byte.
-_BREAK, _SEPARATOR, _QUOTE = "\0n", "\0s", "\0q"
-_UNZIP = "Unpack it first; text may also be gzipped."
-_KINDS = {
-    b"PK\x03\x04": (
-        "a zip archive or an Excel workbook",
-        "Unpack it, or save the sheet as csv.",
-    ),
-    b"BZh": ("packed with bzip2", _UNZIP),
-    b"\xfd7zXZ": ("packed with xz", _UNZIP),
-    b"\x28\xb5\x2f\xfd": ("packed with zstd", _UNZIP),
-    # polars would unpack these, however far they expand.
-    **dict.fromkeys((b"x\x01", b"x\x9c", b"x\xda"), ("packed with zlib", _UNZIP)),
-    b"7z\xbc\xaf": ("packed with 7z", _UNZIP),
-    b"SQLite format 3": ("an SQLite database", "Export the table as csv."),
-    b"\xd0\xcf\x11\xe0": ("an Excel workbook of an old kind", "Save the sheet as csv."),
-}
-_LONGEST_MARK = max(map(len, _KINDS))
-# UTF-32's mark begins with that of UTF-16, so that it comes first.
-_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
+_ENTITY = r"&#?\w{1,31}"
 _AROUND = 20
 _MOST_PROPERTIES = 200
 # A table with this many rows an item is in long form, or has rows that say the same.
@@ -226,17 +197,16 @@ def read(
     if isinstance(source, Table):
         return source
     names = _check_columns(columns)
-    if isinstance(source, str | Path):
-        read_file = partial(
-            _read_file, what=what, encoding=encoding, columns=names, delimiter=delimiter
+    is_path = isinstance(source, str | Path)
+    if (names or delimiter) and (not is_path or _suffix(source) in (".parquet", *JSON_SUFFIXES)):
+        raise ParameterError(
+            "columns and delimiter say how a text file is read, and have no meaning for "
+            f"{source if is_path else f'a {type(source).__name__}'}. Leave them out."
         )
-        table = _read_path(source, what, read_file)
+    if is_path:
+        options: dict[str, Any] = {"columns": names, "delimiter": delimiter, "encoding": encoding}
+        table = _read_path(source, what, options)
     else:
-        if names is not None or delimiter is not None:
-            raise ParameterError(
-                "columns and delimiter say how a text file is read, and have no meaning for a "
-                f"{type(source).__name__}. Leave them out."
-            )
         table = Table(_from_frame(source, what), f"the {what}")
     if table.frame.height == 0:
         where = f" in {source}" if isinstance(source, str | Path) else ""
@@ -311,16 +281,16 @@ def is_pattern(source: str | Path) -> bool:
     return bool(set("*?[") & set(str(source))) and not Path(source).exists()
 
 
-def _read_path(source: str | Path, what: str, read_file: Callable[[Path], Table]) -> Table:
+def _read_path(source: str | Path, what: str, options: dict[str, Any]) -> Table:
     """Read a file, the files of a pattern as one table, or an address of object storage."""
     if "://" in str(source):
         return Table(_read_remote(str(source), what), str(source))
     if not is_pattern(source):
-        return read_file(Path(source))
+        return _read_file(Path(source), what, **options)
     paths = [Path(path) for path in sorted(glob.glob(str(source), recursive=True))]
     if not paths:
         raise TableError(f"No file matches {source} to read the {what} from.")
-    tables = [read_file(path) for path in paths]
+    tables = [_read_file(path, what, **options) for path in paths]
     first = tables[0].frame.columns
     for table in tables:
         if set(table.frame.columns) != set(first):
@@ -376,25 +346,20 @@ def _read_lists(text: bytes, path: Path) -> Table | None:
     return Table(frame.with_columns(typed(frame["item_id"])), str(path), (note,))
 
 
+def _suffix(path: str | Path) -> str:
+    """Return the last suffix of a path in lower case, but for .gz."""
+    return next((s for s in reversed(Path(path).suffixes) if s.lower() != ".gz"), "").lower()
+
+
 def _read_file(
-    path: Path,
-    *,
-    what: str,
-    encoding: str,
-    columns: Sequence[str] | None,
-    delimiter: str | None,
+    path: Path, what: str, encoding: str, columns: Sequence[str] | None, delimiter: str | None
 ) -> Table:
     """Read one file by its suffix; raise `TableError` for whatever goes wrong."""
-    suffix = next((s for s in reversed(path.suffixes) if s.lower() != ".gz"), "").lower()
     if path.is_dir():
         raise TableError(f"{path} is a folder. Name the file with the {what}.")
     if not path.exists():
         raise TableError(f"There is no file {path} to read the {what} from.")
-    is_named = columns is not None or delimiter is not None
-    if suffix in (".parquet", *JSON_SUFFIXES) and is_named:
-        raise ParameterError(
-            f"columns and delimiter have no meaning for {path}, which has names. Leave them out."
-        )
+    suffix, is_named = _suffix(path), columns is not None or delimiter is not None
     try:
         if suffix == ".parquet":
             return Table(read_parquet(path), str(path))
@@ -780,8 +745,9 @@ def _fit(fields: list[str], width: int, mark: str) -> tuple[list[str], str]:
 
 
 def _ends_in_entity(field: str) -> bool:
-    end = _CUT_ENTITY.search(field)
-    return end is not None and (end[1].startswith("#") or f"{end[1]};" in html.entities.html5)
+    """Whether a text ends in an HTML entity without its semicolon."""
+    end = re.search(f"{_ENTITY}$", field)
+    return end is not None and ";" not in html.unescape(f"{end[0]};")
 
 
 def _refuse_long(
@@ -838,33 +804,30 @@ def _codec(encoding: str, path: Path) -> str:
         known = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1251", "shift_jis", "gb18030", "big5")
         raise ParameterError(
             f"There is no encoding {encoding!r} to read {path} in.{closest(str(encoding), known)} "
-            f"Usual ones: {', '.join(known)}. Without --encoding (encoding=), "
-            "an error names the encoding that a file seems to have."
+            f"Usual ones: {', '.join(known)}. Without --encoding (encoding=), an error names the "
+            "encoding that a file seems to have."
         ) from error
 
 
-def _wrong_encoding(text: bytes, path: Path, encoding: str) -> TableError:
+def _wrong_encoding(raw: bytes, path: Path, encoding: str) -> TableError:
     """Return the error for a file in another encoding; it names one that works."""
-    if b"\0" in text:
+    if b"\0" in raw:
         return TableError(
             f"{path} is not text in {encoding}: it has zero bytes. Name a text file, parquet or "
             "jsonl; or its encoding, such as encoding='utf-16-le' (--encoding utf-16-le)."
         )
-    start = _first_bad(text)
+    start = _first_bad(raw)
     if start is None:
-        return TableError(
-            f"{path} is not encoded in {encoding}. It looks like utf-8: give encoding='utf-8' "
-            "(--encoding utf-8)."
-        )
+        return TableError(f"{path} is in utf-8, not {encoding}. Leave --encoding (encoding=) out.")
     # Bytes from 0x80 to 0x9f are control characters in latin-1, and quotes or dashes in cp1252.
-    guess = "cp1252" if re.search(rb"[\x80-\x9f]", text) else "latin-1"
-    line = text.count(b"\n", 0, start) + 1
-    begin = max(text.rfind(b"\n", 0, start) + 1, start - _AROUND)
-    around = text[begin : start + _AROUND].splitlines()[0].decode(guess, "replace")
+    guess = "cp1252" if re.search(rb"[\x80-\x9f]", raw) else "latin-1"
+    before, number = raw[:start].rpartition(b"\n")[2], raw.count(b"\n", 0, start) + 1
+    after = raw[start : start + _AROUND].splitlines()[0]
+    around = (before[-_AROUND:] + after).decode(guess, "replace")
     return TableError(
-        f"{path} is not encoded in {encoding}: line {line} has the byte 0x{text[start]:02x}. "
-        f"Read as {guess}, the line has {shown(around)}. If that is right, give "
-        f"encoding={guess!r} (--encoding {guess}); otherwise the encoding that it was written in."
+        f"{path} is not encoded in {encoding}: line {number} has the byte "
+        f"0x{raw[start]:02x}. Read as {guess}, it has {shown(around)}. If that is "
+        f"right, give encoding={guess!r} (--encoding {guess}); otherwise the one it was written in."
     )
 
 
@@ -895,14 +858,14 @@ def decode_entities(
     for column in frame:
         if column.dtype != pl.String or column.name == but:
             continue
-        rows = column.str.contains(_ENTITY).fill_null(False)
+        rows = column.str.contains(f"{_ENTITY};").fill_null(False)
         if rows.any():
             # Twice: some exports escape what is escaped already, as &amp;amp;
             plain = [html.unescape(html.unescape(c)) for c in column.filter(rows).to_list()]
             decoded[column.name] = column.scatter(rows.arg_true(), plain)
-    if not decoded:
-        return frame, ()
     cells = sum(int((frame[c] != new).sum()) for c, new in decoded.items())
+    if not cells:
+        return frame, ()
     note = f"{counted(cells, 'cell')} of {name} had HTML entities such as &amp;, now decoded: "
     return frame.with_columns(decoded.values()), (note + ", ".join(decoded),)
 
