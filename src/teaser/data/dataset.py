@@ -15,7 +15,6 @@ from teaser import artifact
 from teaser.artifact import find_not_finite
 from teaser.data.columns import IdColumns, find_id_columns, find_key, unused_notes
 from teaser.data.condition import Conditions
-from teaser.data.infer import check_roles
 from teaser.data.interactions import (
     Counts,
     ReadReport,
@@ -597,7 +596,6 @@ def _from_saved(content: artifact.Content, origin: str) -> dict[str, Any]:
     rules = Rules.from_dict(s["rules"], origin=origin)
     ids = tables["items"].to_series(0).alias("item")
     items = saved_ids(ids, "items")
-    check_roles(rules.roles, tables["items"].columns)
     # A time that is not known is NaN.
     name = find_not_finite({name: array for name, array in arrays.items() if name != "times"})
     if name is not None:

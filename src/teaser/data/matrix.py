@@ -24,15 +24,13 @@ def saved_ids(column: pl.Series, what: str) -> "Ids":
     what
         What they are ids of, such as "items", for the message of an `ArtifactError`.
     """
-    if column.dtype != pl.String and not column.dtype.is_integer():
+    is_id = column.dtype == pl.String or column.dtype.is_integer()
+    if not is_id or column.null_count() or column.n_unique() < len(column):
         raise ArtifactError(
-            f"The ids of its {what} must be texts or whole numbers, found {column.dtype}."
+            f"The ids of its {what} must be different texts or whole numbers, found "
+            f"{len(column):,} of type {column.dtype}, {column.n_unique():,} of them different and "
+            f"{column.null_count():,} missing."
         )
-    if column.null_count():
-        raise ArtifactError(f"{column.null_count():,} of the ids of its {what} are missing.")
-    if column.n_unique() < len(column):
-        twice = column.filter(column.is_duplicated())[0]
-        raise ArtifactError(f"The id {twice!r} of its {what} is there more than once.")
     return Ids(column.to_list())
 
 
@@ -151,34 +149,18 @@ def saved_parts(
 ) -> tuple[Array, Array, Array]:
     """Return values, indices and row pointers of a saved matrix, after checking that they fit.
 
-    scipy does not look at all of it, and reads beyond the arrays where they do not fit.
+    scipy reads beyond the arrays where they do not fit.
     """
     try:
         indices, indptr = arrays[f"{name}.indices"], arrays[f"{name}.indptr"]
-    except KeyError as error:
+        values = arrays.get(f"{name}.data")
+        if values is None:
+            values = np.ones(indices.size, np.float32)
+        if indptr[-1] != len(indices):
+            raise ValueError("its last row does not end with its entries")
+        sp.csr_array((values, indices, indptr), shape=shape).check_format(full_check=True)
+    except (KeyError, ValueError) as error:
         raise ArtifactError(
-            f"The saved matrix {name} is not whole: {error} is missing. Make it again."
+            f"The saved matrix {name} is not whole: {error}. Make it again."
         ) from error
-    values = arrays.get(f"{name}.data")
-    if values is None:
-        values = np.ones(indices.size, np.float32)
-    wrong = _find_wrong(values, indices, indptr, shape)
-    if wrong:
-        raise ArtifactError(f"The saved matrix {name} is not whole: {wrong}. Make it again.")
     return values, indices, indptr
-
-
-def _find_wrong(values: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> str:
-    """Return what does not fit in the parts of a matrix; nothing if all does."""
-    n_rows, n_columns = shape
-    if {values.ndim, indices.ndim, indptr.ndim} != {1}:
-        return "its parts must have one dimension"
-    if {indices.dtype.kind, indptr.dtype.kind} != {"i"} or values.dtype.kind not in "fib":
-        return f"its parts are of the types {values.dtype}, {indices.dtype} and {indptr.dtype}"
-    if len(values) != len(indices) or len(indptr) != n_rows + 1:
-        return f"its parts have {len(values):,}, {len(indices):,} and {len(indptr):,} entries"
-    if indptr[0] != 0 or indptr[-1] > len(indices) or (np.diff(indptr) < 0).any():
-        return "its rows begin in places where there is no entry"
-    if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:
-        return f"its columns must be from 0 to {n_columns - 1:,}"
-    return ""
