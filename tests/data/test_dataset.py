@@ -396,7 +396,7 @@ class TestTimes:
         rows = {"user_id": ["ann"] * 3, "item_id": ["a", "b", "c"]}
         found = Dataset.from_tables(rows | {"when": ["2024-01-02", "", "2024-01-01"]}, time="when")
         assert found.history("ann") == ["b", "c", "a"]
-        assert any("1 interaction has no time" in line for line in found.lines())
+        assert any("1 interaction without a time" in line for line in found.lines())
         found.save(tmp_path / "d")
         again = Dataset.load(tmp_path / "d")
         assert again.history("ann") == ["b", "c", "a"]

@@ -200,7 +200,7 @@ class Dataset:
         rule, against = Conditions.coerce(positive), Conditions.coerce(negative)
         reader = RowReader(found.user, found.item, rule, how, against)
         with named_errors(rows.name):
-            pairs, report, odd = reader.check_scaled(rows.frame)
+            pairs, report, odd = reader.check(rows.frame)
         chosen = pairs.group_by("item", maintain_order=True).len("count")
         described = describe_items(tables.items, chosen, found.items_id, rules)
         ids = described["table"].to_series(0)
