@@ -4,7 +4,6 @@ import gzip
 import os
 import signal
 import stat
-import struct
 import subprocess
 import sys
 import threading
@@ -148,72 +147,20 @@ def test_an_edited_manifest_or_another_format_is_refused(folder: Path) -> None:
         artifact.read(folder)
 
 
-# Checksums that fit do not make a folder whole.
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        *(({"kind": wrong}, "kind") for wrong in (["Teaser"], {"Teaser": 1}, None)),
-        *(({"settings": wrong}, "settings") for wrong in ([["a", 1]], None)),
-        ({"files": {"tags": {}}}, "files"),
-        *(
-            ({"files": {"arrays": {"name": "a", "bytes": 1, "sha256": "x", **wrong}}}, "files")
-            for wrong in ({"bytes": -1}, {"bytes": 1.5}, {"name": ["a"]}, {"sha256": None})
-        ),
-    ],
-)
-def test_a_manifest_with_wrong_types_is_refused_by_all_readers(
-    folder: Path, change: dict[str, Any], said: str
-) -> None:
-    forge(folder, lambda manifest: manifest.update(change))
-    for reader in (artifact.read_manifest, artifact.read):
-        with pytest.raises(ArtifactError, match=f"damaged.*{said}"):
-            reader(folder)
-
-
-@pytest.mark.parametrize("of", ["manifest", "arrays", "tags"])
-def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder: Path, of: str) -> None:
-    files = artifact.read_manifest(folder)["files"]
-    path = folder / (artifact.MANIFEST if of == "manifest" else files[of]["name"])
-    path.unlink()
-    os.mkfifo(path)
-    with pytest.raises(ArtifactError, match=f"{path.name} .*it is a pipe"):
-        artifact.read(folder)
-
-
 def test_nothing_outside_of_the_folder_is_read(folder: Path) -> None:
     content = part(folder, ".safetensors").read_bytes()
     (folder.parent / "secret").write_bytes(content)
     entry = artifact.read_manifest(folder)["files"]["arrays"]
     outside = ("../secret", "/etc/hostname", "a/../../secret")
-    said = dict.fromkeys(outside, "is missing") | dict.fromkeys(("..", ""), "it is a folder")
-    for name, reason in said.items():
+    for name in outside:
         forge(folder, partial(dict.update, files={"arrays": {**entry, "name": name}}))
-        with pytest.raises(ArtifactError, match=reason):
+        with pytest.raises(ArtifactError, match="is missing"):
             artifact.read(folder)
 
 
-HEADERS = (
-    *(b"[]", b"null", b'{"a": {}}', b'{"a": 3}'),
-    b'{"a":{"dtype":"F32","shape":[9,9],"data_offsets":[0,4]}}',
-    b'{"a":{"dtype":"X99","shape":[1],"data_offsets":[0,4]}}',
-)
-FALSE_FILES: list[tuple[str, bytes, str]] = [
-    *(("tags", content, "is damaged") for content in (b"", b"PAR1", b"PAR1" + b"x" * 40 + b"PAR1")),
-    ("tags", bomb(), "1000000000000 rows"),
-    *(("arrays", content, "is damaged") for content in (b"", b"\0\0\0")),
-    ("arrays", struct.pack("<Q", 2**63) + b"{}", "is damaged"),
-    *(("arrays", struct.pack("<Q", len(h)) + h + b"\0" * 4, "is damaged") for h in HEADERS),
-]
-
-
-@pytest.mark.parametrize(("name", "content", "said"), FALSE_FILES)
-def test_a_false_file_with_the_right_checksum(
-    folder: Path, name: str, content: bytes, said: str
-) -> None:
-    forge_file(folder, name, lambda path: Path(path).write_bytes(content))
-    with pytest.raises(ArtifactError, match=said):
+def test_a_table_that_claims_more_rows_than_memory_holds_is_refused(folder: Path) -> None:
+    forge_file(folder, "tags", lambda path: Path(path).write_bytes(bomb()))
+    with pytest.raises(ArtifactError, match="1000000000000 rows"):
         artifact.read(folder)
 
 
@@ -277,7 +224,7 @@ def test_a_place_that_no_folder_can_have(tmp_path: Path) -> None:
             save(tmp_path / name)
 
 
-@pytest.mark.parametrize("content", ["", '{"format": "teas', "[]", "null", "pipe", "lost"])
+@pytest.mark.parametrize("content", ["", '{"format": "teas', "[]", "lost"])
 @pytest.mark.parametrize("kind", ["teaser", "dataset"])
 def test_a_content_whose_manifest_is_damaged_is_replaced(
     tmp_path: Path, content: str, kind: str
@@ -285,9 +232,7 @@ def test_a_content_whose_manifest_is_damaged_is_replaced(
     save(tmp_path / "m", kind=kind)
     manifest = tmp_path / "m" / artifact.MANIFEST
     manifest.unlink()
-    if content == "pipe":
-        os.mkfifo(manifest)
-    elif content != "lost":
+    if content != "lost":
         manifest.write_text(content)
     if kind == "dataset":
         (tmp_path / "m" / "rules.toml").write_text("mine")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import RULES
-from forgery import forge_file, sign
+from forgery import forge_file
 from safetensors.numpy import save_file
 
 import teaser
@@ -112,14 +112,6 @@ def test_ids_that_name_no_item_are_refused(
     forge_file(folder, "items", wrong.write_parquet)
     with pytest.raises(ArtifactError, match="ids of its items must be different"):
         read(folder, name)
-
-
-def test_a_kind_that_is_a_list_is_refused(forged: Callable[[str], Path]) -> None:
-    folder = forged("full")
-    manifest = artifact.read_manifest(folder)
-    sign(folder, {**manifest, "kind": ["Teaser"]})
-    with pytest.raises(ArtifactError, match="its kind cannot be"):
-        teaser.load(folder)
 
 
 def test_a_group_of_the_basis_that_would_fill_the_memory_is_refused(
