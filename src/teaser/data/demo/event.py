@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import Template
 
 from teaser.data.demo.places import (
     TOWNS,
@@ -436,7 +437,7 @@ def draw_picture(type_: str, theme: str, rng: np.random.Generator) -> str:
 
     tables = read_table("emblems")
     emblem = tables["emblems"][theme]
-    drawn = _PICTURE.render(
+    drawn = _picture_template().render(
         type=type_,
         theme=theme,
         draw=lambda low, high: draws(low, high, 1)[0],
@@ -449,11 +450,10 @@ def draw_picture(type_: str, theme: str, rng: np.random.Generator) -> str:
     return re.sub(r">\s+<", "><", drawn).strip()
 
 
-# Types of event, audiences and labels by name, and the pattern of pictures.
+# Types of event, audiences and labels by name.
 EVENT_TYPES = {name: EventType(**table) for name, table in read_table("types").items()}
 AUDIENCES = {name: Audience(**table) for name, table in read_table("audiences").items()}
 LABELS = {table["name"]: Label(**table) for table in read_table("labels")["labels"]}
-_PICTURE = environment(Path(__file__).parent).get_template("picture.svg")
 
 
 @cache
@@ -464,3 +464,8 @@ def offers() -> tuple[Offer, ...]:
         for name in _FILES
         for table in read_table(f"offers/{name}")["offers"]
     )
+
+
+@cache
+def _picture_template() -> Template:
+    return environment(Path(__file__).parent).get_template("picture.svg")
