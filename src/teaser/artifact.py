@@ -174,11 +174,8 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     try:
         manifest = json.loads(read_settings(path))
     except (FileNotFoundError, NotADirectoryError):
-        what = "does not exist, so there is no"
-        if Path(folder).exists():
-            what = "has no" if Path(folder).is_dir() else "is a file, not a folder with a"
         raise ArtifactError(
-            f"{folder} {what} {MANIFEST}; it is not a saved model or data set."
+            f"{folder} has no {MANIFEST}; it is not a saved model or data set."
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{path} could not be read: {error}.") from error

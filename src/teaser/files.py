@@ -26,11 +26,8 @@ class FileRefusedError(OSError):
 
 def check_regular(path: str | Path) -> None:
     """Raise `FileRefusedError` unless this is a regular file: a pipe would be waited for."""
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode):
-        kinds = {stat.S_IFIFO: "a pipe", stat.S_IFDIR: "a folder", stat.S_IFSOCK: "a socket"}
-        kind = kinds.get(stat.S_IFMT(mode), "a device")
-        raise FileRefusedError(f"it is {kind}, not a regular file")
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise FileRefusedError("it is a folder, a pipe or a device, not a regular file")
 
 
 def open_regular(path: str | Path) -> BufferedReader:

@@ -357,7 +357,6 @@ class TestStrengths:
             ({"half_life": True, "time": "day"}, "half_life must be"),
             ({"half_life": "9", "time": "day"}, "half_life must be"),
             ({"counts": "sum"}, "counts must be 'once' or 'log', found 'sum'"),
-            ({"strength": 3}, "strength must be the name of a column, found 3"),
         ],
     )
     def test_settings_are_checked_before_anything_is_read(
@@ -424,13 +423,13 @@ class TestHistory:
             found.history("annn")
         with pytest.raises(
             UnknownNameError,
-            match=r"3 users\. User ids are texts, such as 'ann'; found one of type int\.$",
+            match=r"3 users\. User ids are texts, such as 'ann'\.$",
         ):
             found.history(17)
         rows = pl.DataFrame({"user_id": [17, 18], "item_id": [1, 1]})
         with pytest.raises(
             UnknownNameError,
-            match=r"2 users\. User ids are whole numbers, such as 17; .* type str\.$",
+            match=r"2 users\. User ids are whole numbers, such as 17\.$",
         ):
             Dataset.from_tables(rows).history("nobody")
 

@@ -192,7 +192,7 @@ class TestBombs:
     @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
     def test_a_pipe_is_not_waited_for(self, tmp_path: Path, name: str) -> None:
         os.mkfifo(tmp_path / name)
-        with pytest.raises(TableError, match="it is a pipe, not a regular file"):
+        with pytest.raises(TableError, match="not a regular file"):
             read_table(tmp_path / name)
 
 

@@ -189,7 +189,7 @@ WRONG_RULES = [
     (number("x", edges=("a", "b")), "finite numbers as edges"),
     (number("x", edges=(1.0, math.nan)), "finite numbers as edges"),
     (number("x", edges=(2, 1)), "needs edges that ascend"),
-    (number("x", labels=("a", "b")), "has labels but no edges"),
+    (number("x", labels=("a", "b")), "has 0 edges and 2 labels"),
     (number("x", edges=(1,), labels=("a",)), "has 1 edges and 1 labels"),
     (number("x", edges=(1,), labels=("a", " ")), "a list of texts as labels"),
     (number("x", unit=3), "a text as unit"),

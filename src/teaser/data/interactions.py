@@ -154,9 +154,6 @@ class Strength:
         """Raise `ParameterError` if a setting is invalid, or has no effect."""
         if self.counts not in ("once", "log"):
             raise ParameterError(f"counts must be 'once' or 'log', found {self.counts!r}.")
-        for name, column in (("strength", self.column), ("time", self.time)):
-            if column is not None and (not isinstance(column, str) or not column):
-                raise ParameterError(f"{name} must be the name of a column, found {column!r}.")
         if self.kinds is not None and self.column is None:
             raise ParameterError(
                 "The strengths of kinds need the column of the kinds: strength='event' "

@@ -85,14 +85,14 @@ class Ids(Sequence[ItemId]):
     def unknown(self, kind: Literal["item", "user"], name: object) -> UnknownNameError:
         """Return the error of an id that is not among these, with the closest or an example."""
         near = closest_names(str(name), map(str, self._names))
-        first, hint = next(iter(self._names), None), ""
-        same = isinstance(name, str) == isinstance(first, str) and not isinstance(name, float)
+        first = next(iter(self._names), None)
         # On the command line a whole number is a text too.
-        same = same or (isinstance(name, str) and _INTEGER.fullmatch(name.strip()) is not None)
-        if first is not None and not (same and near):
-            kinds = "texts" if isinstance(first, str) else "whole numbers"
-            found = "" if same else f"; found one of type {type(name).__name__}"
-            hint = f"{kind.capitalize()} ids are {kinds}, such as {first!r}{found}."
+        alike = isinstance(name, str) and (isinstance(first, str) or _INTEGER.fullmatch(name))
+        alike = alike or (isinstance(name, int) and isinstance(first, int))
+        kinds = "texts" if isinstance(first, str) else "whole numbers"
+        hint = f"{kind.capitalize()} ids are {kinds}, such as {first!r}."
+        if first is None or (alike and near):
+            hint = ""
         message = "Unknown {kind} {name!r}; the {owner} has {n:,} {kind}s."
         owner = "model" if kind == "item" else "data set"
         return UnknownNameError(kind, name, near, message, hint, owner=owner, n=len(self))

@@ -244,9 +244,7 @@ class Number(Rule):
             raise self._error(f"needs 2 to {_MOST_BINS:,} bins, found {self.bins:,}.")
         if any(a >= b for a, b in pairwise(self.edges)):
             raise self._error(f"needs edges that ascend, found {list(self.edges)}.")
-        if self.labels and not self.edges:
-            raise self._error("has labels but no edges. Give both.")
-        if self.labels and len(self.labels) != len(self.edges) + 1:
+        if self.labels and (not self.edges or len(self.labels) != len(self.edges) + 1):
             raise self._error(
                 f"has {len(self.edges)} edges and {len(self.labels)} labels. Give one label more "
                 "than edges."

@@ -235,17 +235,11 @@ def user_count(name: str, wanted: Any, able: int) -> int:
 
 
 def _check_enough(n_users: int, able: int, validated: int, tested: int, least: int) -> None:
-    wanted = validated + tested
-    if wanted > able:
+    if validated + tested > min(able, n_users - 1):
         raise DataError(
-            f"{validated:,} validation and {tested:,} test users are {wanted:,}, but only "
-            f"{able:,} of {n_users:,} users have at least {least} interactions. "
-            "Ask for fewer, or lower min_interactions."
-        )
-    if wanted >= n_users:
-        raise DataError(
-            f"{validated:,} validation and {tested:,} test users leave none of {n_users:,} users "
-            "for training. Ask for fewer."
+            f"{validated:,} validation and {tested:,} test users are {validated + tested:,}, but "
+            f"only {able:,} of {n_users:,} users have at least {least} interactions, and some must "
+            "be left for training. Ask for fewer, or lower min_interactions."
         )
 
 
