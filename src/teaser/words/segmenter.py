@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from teaser.words.dates import DateReader
 from teaser.words.phrases import (
@@ -102,11 +102,8 @@ class LimitReader(RequestReader):
 
     def _single(self, place: int, topic: str) -> tuple[tuple[Wish, ...], int] | None:
         """Read `under 20 euro`, `20 euro at most`, `8 stars`, `rating 8`."""
-        bound = self.find("bound", place)
-        kind, opening = (bound[0], bound[1]) if bound else ("", 0)
-        if kind not in ("at_most", "at_least"):
-            kind = next((k for k in ("at_most", "at_least") if self._bound(k, place)), "")
-            opening = self._bound(kind, place) if kind else 0
+        kind = next((k for k in get_args(Bound) if self.length("bound", k, place)), "")
+        opening = self.length("bound", kind, place) if kind else 0
         start = place + opening
         if opening:
             start += self._fillers(start)
@@ -161,9 +158,6 @@ class LimitReader(RequestReader):
         found = self.vocabulary.names.at(self.words, start, self.lexicon.language)
         named = [name for each in found for name in each.values]
         return any(not self.vocabulary.is_place(name.tag) for name in named)
-
-    def _bound(self, kind: str, place: int) -> int:
-        return self.length("bound", kind, place)
 
     def _after(self, place: int) -> tuple[str, int] | None:
         """Read what follows an amount: at most, or more, +."""
@@ -231,7 +225,7 @@ class LimitReader(RequestReader):
 
     def _unit_follows(self, place: int) -> bool:
         found = self.find("unit", place)
-        return bool(found) and found is not None and found[0] in ("hours", "minutes", "players")
+        return found is not None and found[0] in ("hours", "minutes", "players")
 
     def _fillers(self, place: int) -> int:
         """Return how many small words stand before a number: a rating of at least ..."""
@@ -370,8 +364,6 @@ class Segmenter:
             for place, token in enumerate(self.tokens)
             if (back := self.lexicon.find("back", self.words, place))
         ]
-        if not said:
-            return atoms
         found: list[Atom] = []
         ends = [i for i, atom in enumerate(atoms) if atom.kind in _ENDS or atom.value == "but"]
         first = 0
