@@ -502,7 +502,7 @@ class TestWide:
         many = pl.DataFrame({"i": range(300), "p": range(300), "v": ["x"] * 300})
         with pytest.raises(TableError, match=r"has 300 properties.*--long i,v"):
             widen(Table(many), "i,p,v")
-        with pytest.raises(TableError, match=r"A property of .* is called 'id'"):
+        with pytest.raises(TableError, match="none may be called 'id'"):
             widen(Table(LONG_TABLE_ROWS.with_columns(property=pl.lit("id"))), "id,property,value")
         with pytest.raises(TableError, match="No row"):
             widen(Table(LONG_TABLE_ROWS.with_columns(value=pl.lit(None))), "id,property,value")

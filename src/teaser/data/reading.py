@@ -196,7 +196,7 @@ def read(
     """Read a file or frame as `read_table` does, with what was noticed and refused."""
     if isinstance(source, Table):
         return source
-    names = _check_columns(columns)
+    names = None if columns is None else column_names(columns, "columns")
     is_path = isinstance(source, str | Path)
     if (names or delimiter) and (not is_path or _suffix(source) in (".parquet", *JSON_SUFFIXES)):
         raise ParameterError(
@@ -236,17 +236,25 @@ def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
     return replace(table, frame=frame, notes=(*table.notes, *notes))
 
 
-def _check_columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    if columns is None:
-        return None
-    names = tuple(columns)
-    is_named = bool(names) and all(isinstance(name, str) and name.strip() for name in names)
-    if isinstance(columns, str) or not is_named or len(set(names)) < len(names):
+def column_names(given: str | Sequence[str], option: str, wanted: Sequence[int] = ()) -> list[str]:
+    """Return names of columns that are given as a list or with commas, after checking them.
+
+    Parameters
+    ----------
+    option
+        What they are given as, for the message.
+    wanted
+        How many names there may be; any number if empty.
+    """
+    parts = given.split(",") if isinstance(given, str) else list(given)
+    names = [part.strip() if isinstance(part, str) else "" for part in parts]
+    if not all(names) or len(set(names)) < len(names) or (wanted and len(names) not in wanted):
+        example = ("item_id", "property", "value") if wanted else ("user_id", "item_id")
         raise ParameterError(
-            "columns must be a list of different names, such as ['user_id', 'item_id'] "
-            f"(--columns user_id,item_id); found {columns!r}."
+            f"{option} must be a list of different names of columns, such as "
+            f"{option}={list(example)} (--{option} {','.join(example)}); found {given!r}."
         )
-    return tuple(name.strip() for name in names)
+    return names
 
 
 def _from_frame(source: Any, what: str) -> pl.DataFrame:
@@ -895,20 +903,6 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def long_columns(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of id, property and value, or of id and value, from names or a text."""
-    parts = given.split(",") if isinstance(given, str) else given
-    names = tuple(part.strip() if isinstance(part, str) else part for part in parts)
-    is_named = all(isinstance(name, str) and name for name in names)
-    if not is_named or len(names) not in (2, 3) or len(set(names)) < len(names):
-        raise ParameterError(
-            "long must name the columns of id, property and value, or of id and value, such as "
-            "long=('item_id', 'property', 'value') (--long item_id,property,value); found "
-            f"{given!r}."
-        )
-    return names
-
-
 def widen(table: Table, long: str | Sequence[str]) -> Table:
     """Return one row an item, with a column for each property.
 
@@ -923,7 +917,7 @@ def widen(table: Table, long: str | Sequence[str]) -> Table:
         The columns of id, property and value; or of id and value, where the value's column is the
         one property.
     """
-    names = long_columns(long)
+    names = column_names(long, "long", (2, 3))
     with named_errors(table.name):
         need_columns(table.frame, names, "the long form")
     rows = table.frame.select(
@@ -954,20 +948,16 @@ def widen(table: Table, long: str | Sequence[str]) -> Table:
     return Table(wide, table.name, (*table.notes, *notes), table.refused)
 
 
-def _check(table: Table, names: tuple[str, ...], properties: pl.Series) -> None:
+def _check(table: Table, names: Sequence[str], properties: pl.Series) -> None:
     if len(properties) == 0:
         raise TableError(f"No row of {table.name} has an id, a property and a value.")
-    if len(properties) > _MOST_PROPERTIES:
+    if len(properties) > _MOST_PROPERTIES or names[0] in properties:
         raise TableError(
             f"Column {names[1]!r} of {table.name} has {len(properties):,} properties, such as "
-            f"{shown(properties[0])}; at most {_MOST_PROPERTIES} become columns. Does long name "
-            "id, property and value in this order? For a table of id and value alone give "
-            f"long=({names[0]!r}, {names[-1]!r}) (--long {names[0]},{names[-1]})."
-        )
-    if names[0] in properties:
-        raise TableError(
-            f"A property of {table.name} is called {names[0]!r}, as the column of the ids. Rename "
-            "one of them."
+            f"{shown(properties[0])}; at most {_MOST_PROPERTIES} become columns, and none may be "
+            f"called {names[0]!r} as the ids are. Does long name id, property and value in this "
+            f"order? For a table of id and value alone give long=({names[0]!r}, {names[-1]!r}) "
+            f"(--long {names[0]},{names[-1]})."
         )
 
 
