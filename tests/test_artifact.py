@@ -4,7 +4,6 @@ import gzip
 import os
 import signal
 import stat
-import struct
 import subprocess
 import sys
 import threading
@@ -22,11 +21,10 @@ from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 from saved_folder import ARRAYS, TABLES, forge, part, save
 
-from teaser import artifact, files
+from teaser import artifact
 from teaser.artifact import read_parquet
 from teaser.errors import ArtifactError
 from teaser.files import (
-    MOST_SETTINGS,
     FileRefusedError,
     memory_of_machine,
     open_unpacked,
@@ -149,72 +147,20 @@ def test_an_edited_manifest_or_another_format_is_refused(folder: Path) -> None:
         artifact.read(folder)
 
 
-# Checksums that fit do not make a folder whole.
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        *(({"kind": wrong}, "kind") for wrong in (["Teaser"], {"Teaser": 1}, None)),
-        *(({"settings": wrong}, "settings") for wrong in ([["a", 1]], None)),
-        ({"files": {"tags": {}}}, "files"),
-        *(
-            ({"files": {"arrays": {"name": "a", "bytes": 1, "sha256": "x", **wrong}}}, "files")
-            for wrong in ({"bytes": -1}, {"bytes": 1.5}, {"name": ["a"]}, {"sha256": None})
-        ),
-    ],
-)
-def test_a_manifest_with_wrong_types_is_refused_by_all_readers(
-    folder: Path, change: dict[str, Any], said: str
-) -> None:
-    forge(folder, lambda manifest: manifest.update(change))
-    for reader in (artifact.read_manifest, artifact.read):
-        with pytest.raises(ArtifactError, match=f"damaged.*{said}"):
-            reader(folder)
-
-
-@pytest.mark.parametrize("of", ["manifest", "arrays", "tags"])
-def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder: Path, of: str) -> None:
-    files = artifact.read_manifest(folder)["files"]
-    path = folder / (artifact.MANIFEST if of == "manifest" else files[of]["name"])
-    path.unlink()
-    os.mkfifo(path)
-    with pytest.raises(ArtifactError, match=f"{path.name} .*it is a pipe"):
-        artifact.read(folder)
-
-
 def test_nothing_outside_of_the_folder_is_read(folder: Path) -> None:
     content = part(folder, ".safetensors").read_bytes()
     (folder.parent / "secret").write_bytes(content)
     entry = artifact.read_manifest(folder)["files"]["arrays"]
     outside = ("../secret", "/etc/hostname", "a/../../secret")
-    said = dict.fromkeys(outside, "is missing") | dict.fromkeys(("..", ""), "it is a folder")
-    for name, reason in said.items():
+    for name in outside:
         forge(folder, partial(dict.update, files={"arrays": {**entry, "name": name}}))
-        with pytest.raises(ArtifactError, match=reason):
+        with pytest.raises(ArtifactError, match="is missing"):
             artifact.read(folder)
 
 
-HEADERS = (
-    *(b"[]", b"null", b'{"a": {}}', b'{"a": 3}'),
-    b'{"a":{"dtype":"F32","shape":[9,9],"data_offsets":[0,4]}}',
-    b'{"a":{"dtype":"X99","shape":[1],"data_offsets":[0,4]}}',
-)
-FALSE_FILES: list[tuple[str, bytes, str]] = [
-    *(("tags", content, "is damaged") for content in (b"", b"PAR1", b"PAR1" + b"x" * 40 + b"PAR1")),
-    ("tags", bomb(), "1000000000000 rows"),
-    *(("arrays", content, "is damaged") for content in (b"", b"\0\0\0")),
-    ("arrays", struct.pack("<Q", 2**63) + b"{}", "is damaged"),
-    *(("arrays", struct.pack("<Q", len(h)) + h + b"\0" * 4, "is damaged") for h in HEADERS),
-]
-
-
-@pytest.mark.parametrize(("name", "content", "said"), FALSE_FILES)
-def test_a_false_file_with_the_right_checksum(
-    folder: Path, name: str, content: bytes, said: str
-) -> None:
-    forge_file(folder, name, lambda path: Path(path).write_bytes(content))
-    with pytest.raises(ArtifactError, match=said):
+def test_a_table_that_claims_more_rows_than_memory_holds_is_refused(folder: Path) -> None:
+    forge_file(folder, "tags", lambda path: Path(path).write_bytes(bomb()))
+    with pytest.raises(ArtifactError, match="1000000000000 rows"):
         artifact.read(folder)
 
 
@@ -278,7 +224,7 @@ def test_a_place_that_no_folder_can_have(tmp_path: Path) -> None:
             save(tmp_path / name)
 
 
-@pytest.mark.parametrize("content", ["", '{"format": "teas', "[]", "null", "pipe", "lost"])
+@pytest.mark.parametrize("content", ["", '{"format": "teas', "[]", "lost"])
 @pytest.mark.parametrize("kind", ["teaser", "dataset"])
 def test_a_content_whose_manifest_is_damaged_is_replaced(
     tmp_path: Path, content: str, kind: str
@@ -286,9 +232,7 @@ def test_a_content_whose_manifest_is_damaged_is_replaced(
     save(tmp_path / "m", kind=kind)
     manifest = tmp_path / "m" / artifact.MANIFEST
     manifest.unlink()
-    if content == "pipe":
-        os.mkfifo(manifest)
-    elif content != "lost":
+    if content != "lost":
         manifest.write_text(content)
     if kind == "dataset":
         (tmp_path / "m" / "rules.toml").write_text("mine")
@@ -432,7 +376,7 @@ def test_a_folder_is_replaced_by_a_copy_of_another_or_stays_as_it_was(tmp_path: 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for read in (read_bytes, read_settings, open_unpacked, read_unpacked, read_parquet):
-        with pytest.raises(FileRefusedError, match=r"a pipe.*, not a regular file"):
+        with pytest.raises(FileRefusedError, match="a pipe or a device, not a regular file"):
             read(tmp_path / "pipe")
         with pytest.raises(FileRefusedError, match="it is a folder"):
             read(tmp_path)
@@ -440,24 +384,15 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
             read(tmp_path / "nothing")
 
 
-def test_a_file_larger_than_allowed_is_not_read(tmp_path: Path) -> None:
-    with (tmp_path / "large").open("wb") as handle:
-        handle.truncate(MOST_SETTINGS + 1)
-    with pytest.raises(FileRefusedError, match="it has 67 MB, and at most 67 MB are read"):
-        read_settings(tmp_path / "large")
+def test_a_table_larger_than_the_memory_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "large").touch()
     os.truncate(tmp_path / "large", 10 * memory_of_machine())
     with pytest.raises(FileRefusedError, match="are read"):
         read_unpacked(tmp_path / "large")
 
 
-def test_gzipped_text_is_unpacked_unless_it_expands_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gzipped_text_is_unpacked(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"text"))
     assert read_unpacked(tmp_path / "a.gz") == b"text"
     with open_unpacked(tmp_path / "a.gz") as file:
         assert file.read() == b"text"
-    monkeypatch.setattr(files, "_SMALL", 2**20)
-    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(2**24)))
-    with pytest.raises(FileRefusedError, match="expands to more than"):
-        read_unpacked(tmp_path / "a.gz")

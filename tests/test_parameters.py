@@ -1,6 +1,5 @@
 """Parameters of models: shown, set, copied, sent and read from tables."""
 
-import pickle
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.testing import assert_array_equal
 import teaser
 from teaser import Category, Dataset, Teaser
 from teaser.baselines import EASE, Popularity, Product
-from teaser.errors import ArtifactError, NotFittedError, ParameterError
+from teaser.errors import NotFittedError, ParameterError
 from teaser.extensions import DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder, Weights
 from teaser.testing import RULES, example_dataset, example_tables
 
@@ -142,15 +141,6 @@ def test_models_can_be_sent_to_other_processes() -> None:
         again = others.submit(model.clone().fit, example_dataset())
         assert sent.result() == model.recommend(["i1", "i4"])
         assert_array_equal(again.result().encoder_, model.encoder_)
-
-
-def test_a_pickle_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = Teaser(l2_weights=5.0)
-    monkeypatch.setattr("teaser.parameters.__version__", "0.0.1")
-    old = pickle.dumps(model)
-    monkeypatch.undo()
-    with pytest.raises(ArtifactError, match=r"written by version 0.0.1 .* save\(folder\)"):
-        pickle.loads(old)
 
 
 def test_a_second_fit_forgets_added_items_user_features_and_the_recipe() -> None:

@@ -1,7 +1,6 @@
 """Read files that somebody named, as far as the memory goes; and the memory of this machine."""
 
 import gzip
-import io
 import os
 import stat
 import tomllib
@@ -11,12 +10,7 @@ from typing import Any
 
 import psutil
 
-# The most bytes of rules, studies and manifests, which people and this package write.
-MOST_SETTINGS = 2**26
 GZIP = b"\x1f\x8b"
-# Tables shrink by 3 to 50 times; gzip itself can do 1,000.
-_EXPANSION = 200
-_SMALL = 2**28
 _LIMITS = ("memory.max", "memory/memory.limit_in_bytes")
 
 
@@ -32,11 +26,8 @@ class FileRefusedError(OSError):
 
 def check_regular(path: str | Path) -> None:
     """Raise `FileRefusedError` unless this is a regular file: a pipe would be waited for."""
-    mode = os.stat(path).st_mode
-    if not stat.S_ISREG(mode):
-        kinds = {stat.S_IFIFO: "a pipe", stat.S_IFDIR: "a folder", stat.S_IFSOCK: "a socket"}
-        kind = kinds.get(stat.S_IFMT(mode), "a device")
-        raise FileRefusedError(f"it is {kind}, not a regular file")
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise FileRefusedError("it is a folder, a pipe or a device, not a regular file")
 
 
 def open_regular(path: str | Path) -> BufferedReader:
@@ -45,23 +36,16 @@ def open_regular(path: str | Path) -> BufferedReader:
     return open(path, "rb")
 
 
-def read_bytes(path: str | Path, *, most: int | None = None) -> bytes:
-    """Return the bytes of a regular file.
-
-    Parameters
-    ----------
-    most
-        The most bytes that are read; half of the memory that is left if not given.
-    """
-    with open_regular(path) as handle:
-        _check_size(os.fstat(handle.fileno()).st_size, _room() if most is None else most)
-        return handle.read()
+def read_bytes(path: str | Path) -> bytes:
+    """Return the bytes of a regular file."""
+    with open_regular(path) as file:
+        return file.read()
 
 
 def read_settings(path: str | Path, *, encoding: str = "utf-8") -> str:
     """Return the text of a regular file that holds settings, with each line end as one."""
-    content = read_bytes(path, most=MOST_SETTINGS)
-    return io.TextIOWrapper(io.BytesIO(content), encoding=encoding).read()
+    check_regular(path)
+    return Path(path).read_text(encoding)
 
 
 def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
@@ -91,18 +75,13 @@ def open_unpacked(path: str | Path) -> BufferedReader | gzip.GzipFile:
 def read_unpacked(path: str | Path) -> bytes:
     """Return the bytes of a regular file, unpacked if it is gzipped, as far as the memory goes."""
     with open_unpacked(path) as file:
-        size = os.stat(path).st_size
-        _check_size(size, _room())
-        if isinstance(file, BufferedReader):
-            return file.read()
-        limit = min(_room(), max(_SMALL, _EXPANSION * size))
-        text = file.read(limit + 1)
-    if len(text) > limit:
-        raise FileRefusedError(
-            f"it expands to more than {say_bytes(limit)}. Unpack it, and name the file that is in "
-            "it, if it is a table"
-        )
-    return text
+        # A table is made of the text, so that half of the memory is left for it.
+        size, most = os.stat(path).st_size, available_memory() // 2
+        if size > most:
+            raise FileRefusedError(
+                f"it has {say_bytes(size)}, and at most {say_bytes(most)} are read"
+            )
+        return file.read()
 
 
 def memory_of_machine() -> int:
@@ -128,13 +107,3 @@ def say_bytes(size: float) -> str:
             return f"{size:.0f} {unit}"
         size /= 1000
     return f"{size:.1f} GB"
-
-
-def _room() -> int:
-    """Return how many bytes of text may be read: a table is made of them too."""
-    return available_memory() // 2
-
-
-def _check_size(size: int, most: int) -> None:
-    if size > most:
-        raise FileRefusedError(f"it has {say_bytes(size)}, and at most {say_bytes(most)} are read")

@@ -14,12 +14,10 @@ from typing import Any, Self, get_args, get_type_hints
 
 import numpy as np
 
-from teaser._version import __version__
-from teaser.errors import ArtifactError, ParameterError, closest
+from teaser.errors import ParameterError, closest
 
 # Between the name of a part and the name of its parameter.
 DEEPER = "__"
-_VERSION = "_teaser_version"
 
 
 class Options:
@@ -144,20 +142,6 @@ class Parametrised:
 
     def __repr__(self) -> str:
         return _written(type(self), self.parameters())
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), _VERSION: __version__}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        written = state.get(_VERSION)
-        if written != __version__:
-            raise ArtifactError(
-                f"This pickled {type(self).__name__} was written by version {written} and this "
-                f"is version {__version__}. A pickle is for other processes of one version, not "
-                "for keeping: save the model with save(folder), and read it with "
-                "teaser.load(folder)."
-            )
-        vars(self).update({name: value for name, value in state.items() if name != _VERSION})
 
 
 def options_of(kind: type[Any]) -> dict[str, type[Options]]:

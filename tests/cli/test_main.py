@@ -157,7 +157,7 @@ def test_a_pipe_in_the_place_of_a_file_is_one_sentence(shop: Path, tmp_path: Pat
         ("serve", shop / "model", "--logo", pipe),
     ):
         text = " ".join(refused(*words).split())
-        assert "it is a pipe, not a regular file" in text, words
+        assert "not a regular file" in text, words
         assert str(tmp_path) in text, words
 
 

@@ -67,6 +67,8 @@ def test_one_condition_is_read(text: str, wanted: tuple[Any, ...]) -> None:
         ("rating < 4", [1]),
         ("rating = 4", [2]),
         ("rating != 4", [1, 3]),
+        ("rating <> 4", [1, 3]),
+        ("rating=>4", [2, 3]),
         ("rating in 4, 5", [2, 3]),
         ("rating >= '4'", [2, 3]),
         ("rating > -1", [1, 2, 3]),
@@ -110,9 +112,6 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("players=>2", r"Write players>=2, .*: players='>2'"),
-        ("players =< 2", "Write players<=2"),
-        ("town<>Ghent", "Write town!=Ghent"),
         ("a=1 OR a=2", "column in value, value"),
         ("a=1 || b=2", "column in value, value"),
     ],

@@ -357,7 +357,6 @@ class TestStrengths:
             ({"half_life": True, "time": "day"}, "half_life must be"),
             ({"half_life": "9", "time": "day"}, "half_life must be"),
             ({"counts": "sum"}, "counts must be 'once' or 'log', found 'sum'"),
-            ({"strength": 3}, "strength must be the name of a column, found 3"),
         ],
     )
     def test_settings_are_checked_before_anything_is_read(
@@ -396,7 +395,7 @@ class TestTimes:
         rows = {"user_id": ["ann"] * 3, "item_id": ["a", "b", "c"]}
         found = Dataset.from_tables(rows | {"when": ["2024-01-02", "", "2024-01-01"]}, time="when")
         assert found.history("ann") == ["b", "c", "a"]
-        assert any("1 interaction has no time" in line for line in found.lines())
+        assert any("1 interaction without a time" in line for line in found.lines())
         found.save(tmp_path / "d")
         again = Dataset.load(tmp_path / "d")
         assert again.history("ann") == ["b", "c", "a"]
@@ -424,13 +423,13 @@ class TestHistory:
             found.history("annn")
         with pytest.raises(
             UnknownNameError,
-            match=r"3 users\. User ids are texts, such as 'ann'; found one of type int\.$",
+            match=r"3 users\. User ids are texts, such as 'ann'\.$",
         ):
             found.history(17)
         rows = pl.DataFrame({"user_id": [17, 18], "item_id": [1, 1]})
         with pytest.raises(
             UnknownNameError,
-            match=r"2 users\. User ids are whole numbers, such as 17; .* type str\.$",
+            match=r"2 users\. User ids are whole numbers, such as 17\.$",
         ):
             Dataset.from_tables(rows).history("nobody")
 
@@ -458,14 +457,10 @@ MATRIX = binary_matrix(pl.Series([0, 2, 0]), pl.Series([3, 1, 0]), (3, 4))
         ("indptr", [1, 2, 2, 3]),
         ("indptr", [0, 2, 2, 9]),
         ("indptr", [0, -1, 2, 3]),
-        ("indptr", [0.0, 2.0, 2.0, 3.0]),
-        ("indptr", [[0, 2, 2, 3]]),
         ("indices", [0, 3, 4]),
         ("indices", [0, -1, 1]),
         ("indices", [0, 3]),
-        ("indices", [True, False, True]),
         ("data", [1.0, 2.0]),
-        ("data", [[1.0], [2.0], [3.0]]),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(part: str, content: list[Any]) -> None:

@@ -3,7 +3,6 @@
 import gzip
 import os
 import re
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,14 +18,11 @@ from polars.testing import assert_frame_equal
 from teaser.data.dataset import read_tables
 from teaser.data.interactions import as_ids
 from teaser.data.reading import (
-    Layout,
     Table,
     check_wide,
     find_long,
     read_delimited,
-    read_ragged,
     read_table,
-    swallows_rows,
     widen,
 )
 from teaser.errors import ParameterError, TableError
@@ -132,7 +128,7 @@ class TestUnreadableText:
             assert read_table(path, encoding=encoding).height == 1
 
     def test_a_byte_order_mark_names_the_encoding(self, write: Write) -> None:
-        for encoding in ("utf-16", "utf-32", "utf-8-sig"):
+        for encoding in ("utf-16", "utf-8-sig"):
             path = write("x.csv", "town,n\nLiège,1\n".encode(encoding))
             assert read_table(path).rows() == [("Liège", 1)]
 
@@ -177,9 +173,6 @@ class TestPaths:
         ("start", "said"),
         [
             (b"PK\x03\x04", "a zip archive or an Excel workbook.*save the sheet as csv"),
-            (b"BZh91AY", "packed with bzip2.*Unpack it first"),
-            (b"\xfd7zXZ\x00", "packed with xz"),
-            (b"SQLite format 3\x00", "an SQLite database"),
             (b"\x00\x01\x02abcdefghijkl", "is not text.*--encoding utf-16-le"),
         ],
     )
@@ -196,15 +189,10 @@ class TestBombs:
         with pytest.raises(TableError, match=r"a\.parquet .*1000000000000 rows"):
             read_table(tmp_path / "a.parquet")
 
-    def test_text_that_polars_would_unpack(self, tmp_path: Path) -> None:
-        (tmp_path / "a.csv").write_bytes(zlib.compress(b"user_id,item_id\n" + b"1,2\n" * 9))
-        with pytest.raises(TableError, match="packed with zlib"):
-            read_table(tmp_path / "a.csv")
-
     @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
     def test_a_pipe_is_not_waited_for(self, tmp_path: Path, name: str) -> None:
         os.mkfifo(tmp_path / name)
-        with pytest.raises(TableError, match="it is a pipe, not a regular file"):
+        with pytest.raises(TableError, match="not a regular file"):
             read_table(tmp_path / name)
 
 
@@ -213,7 +201,7 @@ class TestOptions:
         with pytest.raises(ParameterError, match="no meaning for a DataFrame"):
             read_table(FRAME, columns=["a", "b"])
         for name in ("x.parquet", "x.jsonl"):
-            with pytest.raises(ParameterError, match=r"no meaning for .*which has names"):
+            with pytest.raises(ParameterError, match=r"no meaning for .*x\."):
                 read_table(write(name, '{"a": 1}'), delimiter=";")
 
 
@@ -381,21 +369,16 @@ def test_what_a_program_wrote_is_read_back(rows: list[list[str]], mark: str) -> 
 FINE = "".join(f"{i}\tx{i}\ty{i}\n" for i in range(100, 150))
 
 
-def layout(separator: str = "\t", names: str = "abc", **options: Any) -> Layout:
-    return Layout(Path("x.dat"), separator, separator, tuple(names), **options)
-
-
-def repair(text: str, separator: str = "\t", names: str = "abc") -> Table:
-    header = separator.join(names)
-    return read_ragged(f"{header}\n{text}".rstrip("\n").encode(), layout(separator, names))
+def repair(text: str, delimiter: str = "\t") -> Table:
+    return read(f"{delimiter.join('abc')}\n{text}", delimiter=delimiter)
 
 
 class TestLongRows:
     def test_fields_that_an_entity_cut_are_joined(self) -> None:
         found = repair(FINE + "1\tNorton &amp\t Company\ty\t\n2\tA&#39\tB &lt\tC\ty\n")
         assert found.frame.rows()[-2:] == [
-            ("1", "Norton &amp; Company", "y"),
-            ("2", "A&#39;B &lt;C", "y"),
+            (1, "Norton &amp; Company", "y"),
+            (2, "A&#39;B &lt;C", "y"),
         ]
         (note,) = found.notes
         assert note == (
@@ -405,10 +388,10 @@ class TestLongRows:
 
     def test_a_field_that_begins_with_a_space_goes_on(self) -> None:
         found = repair(FINE + "1\tBook\t Volume I\ty\n")
-        assert found.frame.rows()[-1] == ("1", "Book; Volume I", "y")
+        assert found.frame.rows()[-1] == (1, "Book; Volume I", "y")
         assert "joined where a field begins with a space, as no other does" in found.notes[0]
         commas = repair("1,Hello, World,5\n2,b,3\n", ",")
-        assert commas.frame.rows() == [("1", "Hello, World", "5"), ("2", "b", "3")]
+        assert commas.frame.rows() == [(1, "Hello, World", 5), (2, "b", 3)]
 
     def test_the_rest_is_refused_by_line(self) -> None:
         found = repair(FINE + "1\ta\tb\tc\n")
@@ -430,8 +413,7 @@ class TestShortRows:
     def test_missing_cells_are_empty_and_the_lines_told(self) -> None:
         found = repair("1\tx\ty\n2\n3\tx\n\n4\tx\ty\n")
         assert found.frame.rows() == [
-            ("1", "x", "y"), ("2", None, None), ("3", "x", None), (None, None, None),
-            ("4", "x", "y"),
+            (1, "x", "y"), (2, None, None), (3, "x", None), (None, None, None), (4, "x", "y"),
         ]  # fmt: skip
         assert found.notes == (
             "2 rows of x.dat with fewer fields than the header, which has 3; the missing cells are "
@@ -451,16 +433,20 @@ class TestQuotes:
     def test_line_breaks_stay_in_their_field(self) -> None:
         found = repair('1,"two\r\nlines",y\n2,5" disk,y\n3,a\n', ",")
         assert found.frame.rows() == [
-            ("1", "two\nlines", "y"), ("2", '5" disk', "y"), ("3", "a", None),
+            (1, "two\nlines", "y"), (2, '5" disk', "y"), (3, "a", None),
         ]  # fmt: skip
         assert "line 4" in found.notes[0]
         assert "line 5 has 2" in found.notes[1]
 
     def test_two_stray_quotes_swallow_no_rows(self) -> None:
-        text = 'a,b,c\n1,"Weird Al,3\n2,x,4\n4,Size 5",5'
-        assert swallows_rows(text.encode(), layout(","))
-        found = read_ragged(text.encode(), layout(","))
+        found = repair('1,"Weird Al,3\n2,x,4\n4,Size 5",5', ",")
         assert found.frame["b"].to_list() == ['"Weird Al', "x", 'Size 5"']
+
+    def test_what_quotes_enclose_is_kept_where_other_rows_are_ragged(self) -> None:
+        found = repair('1;"a;b";"He said ""no"""\n2;"The ""\n3;"\\"O\\" is; for";x\n', ";")
+        assert found.frame.rows() == [
+            (1, "a;b", 'He said "no"'), (2, '"The ""', None), (3, '"O" is; for', "x"),
+        ]  # fmt: skip
 
 
 @pytest.fixture
@@ -470,7 +456,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_the_line_in_another_encoding_is_shown(path: Path) -> None:
     path.write_bytes("a,b\n1,Liège\n".encode("latin-1"))
-    wanted = r"line 2 has the byte 0xe8\. Read as latin-1, the line has '1,Liège'"
+    wanted = r"line 2 has the byte 0xe8\. Read as latin-1, it has '1,Liège'"
     with pytest.raises(TableError, match=wanted):
         read_table(path)
 
@@ -516,7 +502,7 @@ class TestWide:
         many = pl.DataFrame({"i": range(300), "p": range(300), "v": ["x"] * 300})
         with pytest.raises(TableError, match=r"has 300 properties.*--long i,v"):
             widen(Table(many), "i,p,v")
-        with pytest.raises(TableError, match=r"A property of .* is called 'id'"):
+        with pytest.raises(TableError, match="none may be called 'id'"):
             widen(Table(LONG_TABLE_ROWS.with_columns(property=pl.lit("id"))), "id,property,value")
         with pytest.raises(TableError, match="No row"):
             widen(Table(LONG_TABLE_ROWS.with_columns(value=pl.lit(None))), "id,property,value")

@@ -225,11 +225,11 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 @pytest.mark.parametrize(
     ("returned", "said"),
     [
-        (None, "NoneType in place of a Reading"),
-        (Reading(cast(Any, ("press +2 theme=Jazz",))), "str in place of a Wish"),
-        (Reading((Wish("press", "theme=Opera", 1),)), "no such tag"),
-        (Reading((Wish("at_most", "runtime", number=3),)), "no such column"),
-        (Reading((Wish("like", "e9999"),)), "no such item"),
+        (None, "None in place of a Reading"),
+        (Reading(cast(Any, ("press +2 theme=Jazz",))), "in place of a Reading of wishes"),
+        (Reading((Wish("press", "theme=Opera", 1),)), "which no item has"),
+        (Reading((Wish("at_most", "runtime", number=3),)), "which no item has"),
+        (Reading((Wish("like", "e9999"),)), "which no item has"),
         (Reading((), cast(Any, (3,))), "unknown words are not texts"),
         (Reading((), tuple(map(str, range(501)))), "more than 500"),
     ],

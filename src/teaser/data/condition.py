@@ -32,13 +32,13 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 }
 _QUOTED = r"'[^']*'|\"[^\"]*\"|`[^`]*`"
 _TERM = re.compile(
-    rf"\s*((?:{_QUOTED})|[^<>=!]*?[^<>=!\s])\s*(>=|<=|!=|==|=|>|<|\sin\s)\s*(?!=)(\S.*?)\s*",
+    rf"\s*((?:{_QUOTED})|[^<>=!]*?[^<>=!\s])\s*(>=|<=|!=|==|=>|=<|<>|=|>|<|\sin\s)\s*(?!=)(\S.*?)\s*",
     re.DOTALL | re.IGNORECASE,
 )
 _JOINT = re.compile(rf"{_QUOTED}|\s+(and|or|&+|\|+)\s+", re.IGNORECASE)
 _PART_OF_LIST = re.compile(rf"\s*((?:{_QUOTED}|[^,])+)")
-# Signs that people write the wrong way round.
-_REVERSED_SIGNS = {"=>": ">=", "=<": "<=", "<>": "!="}
+# Other ways to write a sign.
+_SIGNS = {"=>": ">=", "=<": "<=", "<>": "!=", "==": "=", "in": "="}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
@@ -252,23 +252,18 @@ def _parse_term(part: str, whole: str) -> Condition:
             f"Cannot read {part!r} in the condition {whole!r}. Write column=value, column>=value "
             "or column in value, value, joined by 'and'; signs: = != >= <= > <."
         )
-    name, sign, value = _unquoted(found[1]), found[2].strip().lower(), found[3]
-    right = _REVERSED_SIGNS.get(f"{sign}{value[0]}")
-    if right is not None:
-        raise ParameterError(
-            f"Cannot read {whole!r}. Write {name}{right}{value[1:].strip()}, or quotes around a "
-            f"value that begins with {value[0]}: {name}{sign}{value!r}."
-        )
-    if sign == "in":
+    name, said, value = _unquoted(found[1]), found[2].strip().lower(), found[3]
+    sign = _SIGNS.get(said, said)
+    if said == "in":
         parts = (each.strip() for each in _PART_OF_LIST.findall(value))
-        return Condition(name, "=", tuple(_unquoted(each) for each in parts if each))
+        return Condition(name, sign, tuple(_unquoted(each) for each in parts if each))
     value = _unquoted(value)
     if sign in _ORDER and not _DATE.match(value) and not _is_finite(value):
         raise ParameterError(
             f"{name} cannot be compared with {value!r} by order. Compare with a number such as "
             "4.5, or a date such as 2024-12-31; join conditions by 'and'."
         )
-    return Condition(name, "=" if sign == "==" else sign, (value,))
+    return Condition(name, sign, (value,))
 
 
 def _is_finite(text: str) -> bool:

@@ -15,7 +15,6 @@ from teaser import artifact
 from teaser.artifact import find_not_finite
 from teaser.data.columns import IdColumns, find_id_columns, find_key, unused_notes
 from teaser.data.condition import Conditions
-from teaser.data.infer import check_roles
 from teaser.data.interactions import (
     Counts,
     ReadReport,
@@ -201,7 +200,7 @@ class Dataset:
         rule, against = Conditions.coerce(positive), Conditions.coerce(negative)
         reader = RowReader(found.user, found.item, rule, how, against)
         with named_errors(rows.name):
-            pairs, report, odd = reader.check_scaled(rows.frame)
+            pairs, report, odd = reader.check(rows.frame)
         chosen = pairs.group_by("item", maintain_order=True).len("count")
         described = describe_items(tables.items, chosen, found.items_id, rules)
         ids = described["table"].to_series(0)
@@ -597,7 +596,6 @@ def _from_saved(content: artifact.Content, origin: str) -> dict[str, Any]:
     rules = Rules.from_dict(s["rules"], origin=origin)
     ids = tables["items"].to_series(0).alias("item")
     items = saved_ids(ids, "items")
-    check_roles(rules.roles, tables["items"].columns)
     # A time that is not known is NaN.
     name = find_not_finite({name: array for name, array in arrays.items() if name != "times"})
     if name is not None:

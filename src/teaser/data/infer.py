@@ -1,7 +1,7 @@
 """Infer tag rules and display roles from a table, for the owner to review."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from teaser.data.rules import (
     as_years,
 )
 from teaser.data.tags import feature_words
-from teaser.errors import ArtifactError, counted, shortened
+from teaser.errors import counted, shortened
 
 _SEPARATORS = ("|", ";", ", ", ",")
 _COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
@@ -339,16 +339,6 @@ def _size(column: str) -> int:
     """Return how large pictures are, by the name of their column."""
     sizes = [_SIZES[word] for word in snake_case(column).split("_") if word in _SIZES]
     return min(sizes, default=_NO_SIZE)
-
-
-def check_roles(roles: Mapping[str, str], columns: Sequence[str]) -> None:
-    """Raise `ArtifactError` if a role of a saved table names a column that it does not have."""
-    for role, column in roles.items():
-        if column not in columns:
-            raise ArtifactError(
-                f"Its {role} is the column {column!r}, which its items do not have. "
-                f"Found: {', '.join(columns)}."
-            )
 
 
 def address_warnings(items: pl.DataFrame, roles: Mapping[str, str]) -> tuple[str, ...]:

@@ -154,9 +154,6 @@ class Strength:
         """Raise `ParameterError` if a setting is invalid, or has no effect."""
         if self.counts not in ("once", "log"):
             raise ParameterError(f"counts must be 'once' or 'log', found {self.counts!r}.")
-        for name, column in (("strength", self.column), ("time", self.time)):
-            if column is not None and (not isinstance(column, str) or not column):
-                raise ParameterError(f"{name} must be the name of a column, found {column!r}.")
         if self.kinds is not None and self.column is None:
             raise ParameterError(
                 "The strengths of kinds need the column of the kinds: strength='event' "
@@ -331,8 +328,14 @@ class RowReader:
         others = [column for rule in rules if rule is not None for column in rule.columns]
         return list(dict.fromkeys([self.user, self.item, *others]))
 
-    def check(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, ReadReport]:
-        """Return `pairs`, or raise `DataError` if there are none."""
+    def check(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, ReadReport, str | None]:
+        """Return `pairs` with strengths of mean 1, and a note where strengths are odd.
+
+        Raises
+        ------
+        DataError
+            If no pair is left.
+        """
         need_columns(frame, (self.user, self.item), "the interactions")
         unique, report = self.pairs(frame)
         if unique.height == 0:
@@ -345,11 +348,6 @@ class RowReader:
         time = None if self.strength is None else self.strength.time
         if time is not None and unique["time"].is_null().all():
             raise DataError(f"No row that counts has a time in column {time!r}. {WRITE_TIMES}")
-        return unique, report
-
-    def check_scaled(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, ReadReport, str | None]:
-        """Return what `check` does with strengths of mean 1, and a note where they are odd."""
-        unique, report = self.check(frame)
         rule = self.strength
         if rule is None or rule.is_one:
             return unique, report, None
@@ -495,16 +493,12 @@ def as_ids(column: pl.Series) -> pl.Series:
         return whole if whole.null_count() == column.null_count() else column.cast(pl.String)
     if column.dtype.is_float() or column.dtype.is_decimal():
         return _decimal_ids(column)
-    text = None
-    with suppress(pl.exceptions.PolarsError):
-        text = None if column.dtype.is_nested() else column.cast(pl.String)
-    # Bytes such as of a UUID are no text, though some of them can be read as one.
-    is_bytes = column.dtype == pl.Binary and text is not None
-    if text is None or (is_bytes and text.str.contains(r"[\x00-\x1f]").any()):
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration):
         raise TableError(
             f"Column {column.name!r} has type {column.dtype}, which cannot be an id. "
             "Ids are integers or texts: convert them, in pandas with .astype(str)."
         )
+    text = column.cast(pl.String)
     text = text.str.strip_chars()
     missing = (text == "").fill_null(False)
     words = text.str.contains(_NO_ID).fill_null(False)
@@ -582,11 +576,8 @@ def as_seconds(column: pl.Series) -> pl.Series:
 
 def _is_missing(column: pl.Series) -> pl.Series:
     """Return which cells are empty, or say that there is no value."""
-    if column.dtype == pl.String:
-        return column.str.strip_chars().str.contains(_MISSING).fill_null(True)
-    if column.dtype.is_float():
-        return column.is_nan().fill_null(True)
-    return column.is_null()
+    texts = column.cast(pl.String).str.strip_chars()
+    return texts.str.contains(_MISSING).fill_null(True)
 
 
 def _year_first(texts: pl.Series) -> pl.Series:
@@ -775,8 +766,8 @@ def disliked_line(disliked: sp.csr_array) -> str:
     said = f"{counted(disliked.nnz, 'disliked item')} of {counted(n_users, 'user')}"
     if not disliked.nnz:
         return said
-    low, high = float(disliked.data.min()), float(disliked.data.max())
-    range_ = f"{low:.3g}" if low == high else f"from {low:.3g} to {high:.3g}"
+    low, high = (f"{n:.3g}" for n in (disliked.data.min(), disliked.data.max()))
+    range_ = low if low == high else f"from {low} to {high}"
     return f"{said}: each has a strength of {range_} in a history, and none in the fit"
 
 
@@ -794,10 +785,8 @@ def checked_times(times: NDArray[Any], n_interactions: int) -> NDArray[np.float6
 
 def entries_in_rows(X: sp.csr_array, rows: NDArray[Any]) -> NDArray[np.int64]:
     """Return the positions in `X.data` of the entries of some rows, in the order of the rows."""
-    lengths = np.diff(X.indptr)[rows]
-    begins = np.cumsum(lengths) - lengths
-    entries: NDArray[np.int64] = np.repeat(X.indptr[rows] - begins, lengths)
-    return entries + np.arange(len(entries))
+    places = sp.csr_array((np.arange(X.nnz), X.indices, X.indptr), shape=X.shape)
+    return np.asarray(places[rows].data)
 
 
 def time_span(times: NDArray[np.float64]) -> str:
@@ -809,8 +798,4 @@ def time_span(times: NDArray[np.float64]) -> str:
     said = f"times from {as_date(float(known.min()))} to {as_date(float(known.max()))}"
     if not missing:
         return said
-    verb, them = ("has", "it") if missing == 1 else ("have", "them")
-    return (
-        f"{said}; {counted(missing, 'interaction')} {verb} no time, and splits by time leave "
-        f"{them} out"
-    )
+    return f"{said}; {counted(missing, 'interaction')} without a time, left out by splits by time"

@@ -24,15 +24,13 @@ def saved_ids(column: pl.Series, what: str) -> "Ids":
     what
         What they are ids of, such as "items", for the message of an `ArtifactError`.
     """
-    if column.dtype != pl.String and not column.dtype.is_integer():
+    is_id = column.dtype == pl.String or column.dtype.is_integer()
+    if not is_id or column.null_count() or column.n_unique() < len(column):
         raise ArtifactError(
-            f"The ids of its {what} must be texts or whole numbers, found {column.dtype}."
+            f"The ids of its {what} must be different texts or whole numbers, found "
+            f"{len(column):,} of type {column.dtype}, {column.n_unique():,} of them different and "
+            f"{column.null_count():,} missing."
         )
-    if column.null_count():
-        raise ArtifactError(f"{column.null_count():,} of the ids of its {what} are missing.")
-    if column.n_unique() < len(column):
-        twice = column.filter(column.is_duplicated())[0]
-        raise ArtifactError(f"The id {twice!r} of its {what} is there more than once.")
     return Ids(column.to_list())
 
 
@@ -87,14 +85,14 @@ class Ids(Sequence[ItemId]):
     def unknown(self, kind: Literal["item", "user"], name: object) -> UnknownNameError:
         """Return the error of an id that is not among these, with the closest or an example."""
         near = closest_names(str(name), map(str, self._names))
-        first, hint = next(iter(self._names), None), ""
-        same = isinstance(name, str) == isinstance(first, str) and not isinstance(name, float)
+        first = next(iter(self._names), None)
         # On the command line a whole number is a text too.
-        same = same or (isinstance(name, str) and _INTEGER.fullmatch(name.strip()) is not None)
-        if first is not None and not (same and near):
-            kinds = "texts" if isinstance(first, str) else "whole numbers"
-            found = "" if same else f"; found one of type {type(name).__name__}"
-            hint = f"{kind.capitalize()} ids are {kinds}, such as {first!r}{found}."
+        alike = isinstance(name, str) and (isinstance(first, str) or _INTEGER.fullmatch(name))
+        alike = alike or (isinstance(name, int) and isinstance(first, int))
+        kinds = "texts" if isinstance(first, str) else "whole numbers"
+        hint = f"{kind.capitalize()} ids are {kinds}, such as {first!r}."
+        if first is None or (alike and near):
+            hint = ""
         message = "Unknown {kind} {name!r}; the {owner} has {n:,} {kind}s."
         owner = "model" if kind == "item" else "data set"
         return UnknownNameError(kind, name, near, message, hint, owner=owner, n=len(self))
@@ -151,34 +149,18 @@ def saved_parts(
 ) -> tuple[Array, Array, Array]:
     """Return values, indices and row pointers of a saved matrix, after checking that they fit.
 
-    scipy does not look at all of it, and reads beyond the arrays where they do not fit.
+    scipy reads beyond the arrays where they do not fit.
     """
     try:
         indices, indptr = arrays[f"{name}.indices"], arrays[f"{name}.indptr"]
-    except KeyError as error:
+        values = arrays.get(f"{name}.data")
+        if values is None:
+            values = np.ones(indices.size, np.float32)
+        if indptr[-1] != len(indices):
+            raise ValueError("its last row does not end with its entries")
+        sp.csr_array((values, indices, indptr), shape=shape).check_format(full_check=True)
+    except (KeyError, ValueError) as error:
         raise ArtifactError(
-            f"The saved matrix {name} is not whole: {error} is missing. Make it again."
+            f"The saved matrix {name} is not whole: {error}. Make it again."
         ) from error
-    values = arrays.get(f"{name}.data")
-    if values is None:
-        values = np.ones(indices.size, np.float32)
-    wrong = _find_wrong(values, indices, indptr, shape)
-    if wrong:
-        raise ArtifactError(f"The saved matrix {name} is not whole: {wrong}. Make it again.")
     return values, indices, indptr
-
-
-def _find_wrong(values: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> str:
-    """Return what does not fit in the parts of a matrix; nothing if all does."""
-    n_rows, n_columns = shape
-    if {values.ndim, indices.ndim, indptr.ndim} != {1}:
-        return "its parts must have one dimension"
-    if {indices.dtype.kind, indptr.dtype.kind} != {"i"} or values.dtype.kind not in "fib":
-        return f"its parts are of the types {values.dtype}, {indices.dtype} and {indptr.dtype}"
-    if len(values) != len(indices) or len(indptr) != n_rows + 1:
-        return f"its parts have {len(values):,}, {len(indices):,} and {len(indptr):,} entries"
-    if indptr[0] != 0 or indptr[-1] > len(indices) or (np.diff(indptr) < 0).any():
-        return "its rows begin in places where there is no entry"
-    if len(indices) and not 0 <= indices.min() <= indices.max() < n_columns:
-        return f"its columns must be from 0 to {n_columns - 1:,}"
-    return ""

@@ -34,13 +34,12 @@ from teaser.data.reading import (
     first_ids,
     first_line,
     guess_delimiter,
-    is_packed,
     named_errors,
     need_columns,
     sample_lines,
 )
 from teaser.errors import DataError, MissingPackageError, ParameterError, TableError, counted
-from teaser.files import MOST_SETTINGS, check_regular, read_bytes
+from teaser.files import check_regular, read_settings
 
 T = TypeVar("T")
 MANIFEST = "partitions.json"
@@ -422,8 +421,7 @@ def _sum_reports(found: Sequence[PartSurvey], n_items: int) -> ReadReport:
             refused[reason] = Refusal(reason, before.count + count, named[:EXAMPLES])
     counts = ("rows", "interactions", "users", "duplicates", "not_positive", "zero_strength")
     sums = {name: sum(getattr(part.report, name) for part in found) for name in counts}
-    strength = found[0].report.strength
-    return ReadReport(items=n_items, strength=strength, refused=tuple(refused.values()), **sums)
+    return replace(found[0].report, items=n_items, refused=tuple(refused.values()), **sums)
 
 
 def _absolute(path: Any) -> str:
@@ -443,12 +441,12 @@ def _named(name: str) -> Iterator[None]:
             yield
     except DataError:
         raise
-    except MemoryError as error:
-        raise MemoryError(f"{name} does not fit into memory. Write smaller partitions.") from error
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, MemoryError, pl.exceptions.PolarsError) as error:
         said = f"could not be read: {first_line(error)}. Write this partition again."
         if isinstance(error, FileNotFoundError):
             said = "is missing. Restore it, or prepare the data set again."
+        if isinstance(error, MemoryError):
+            said = "does not fit into memory. Write smaller partitions."
         raise TableError(f"{name} {said}") from error
 
 
@@ -469,15 +467,12 @@ def list_parts(folder: str | Path) -> list[str]:
         found = sorted(str(path) for path in Path(folder).glob("*.parquet"))
     listed = _listed(str(folder).rstrip("/"))
     present = {path.rpartition("/")[2] for path in found}
-    if listed is not None and (gone := sorted(set(listed) - present)):
+    if listed is not None and (wrong := sorted(present ^ set(listed))):
+        is_gone = wrong[0] in listed
         raise TableError(
-            f"{folder}/{gone[0]} is missing: {MANIFEST} lists {len(listed)} partitions, and "
-            f"{len(gone)} of them are missing. Restore them, or partition again."
-        )
-    if listed is not None and (more := sorted(present - set(listed))):
-        raise TableError(
-            f"{folder}/{more[0]} is not in {MANIFEST}, which lists {len(listed)} partitions. "
-            "Remove it, or partition again."
+            f"{folder}/{wrong[0]} is {'missing' if is_gone else 'one too many'}: {MANIFEST} lists "
+            f"{len(listed)} partitions, and {len(present)} files are there. "
+            f"{'Restore it' if is_gone else 'Remove it'}, or partition again."
         )
     if not found:
         raise TableError(f"There is no parquet file in {folder}.")
@@ -504,7 +499,7 @@ def _listed(folder: str) -> list[str] | None:
             system, name = _file_system(path)
             text = system.cat_file(name)
         else:
-            text = read_bytes(path, most=MOST_SETTINGS)
+            text = read_settings(path)
         return [str(name) for name in json.loads(text)["parts"]]
     except FileNotFoundError:
         return None
@@ -605,7 +600,7 @@ def _scan(source: Any) -> pl.LazyFrame:
         if suffix == ".parquet":
             return pl.scan_parquet(files)
         delimiter = guess_delimiter(sample_lines(path))
-        if suffix in reading.TEXT_SUFFIXES and not is_packed(path) and len(delimiter) == 1:
+        if suffix in reading.TEXT_SUFFIXES and len(delimiter) == 1:
             return _scan_text(path, delimiter)
     return reading.read_table(source, what="interactions").lazy()
 

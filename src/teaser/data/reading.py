@@ -4,17 +4,15 @@ import codecs
 import csv
 import glob
 import html
-import html.entities
 import json
 import logging
 import re
 import tomllib
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -24,7 +22,7 @@ import polars as pl
 
 from teaser.artifact import read_parquet
 from teaser.errors import DataError, ParameterError, TableError, TeaserError, closest, counted
-from teaser.files import GZIP, open_regular, read_unpacked
+from teaser.files import open_unpacked, read_unpacked
 
 EXAMPLES = 3
 _LONGEST_EXAMPLE = 60
@@ -44,33 +42,9 @@ EARLIEST = 1e8  # 1973, in seconds: no log of interactions ends before
 MAX_BAD_SHARE = 0.01
 _MAX_BAD_ROWS = 3
 _MAX_BAD_SHARE_OF_FEW = 0.1
-_CUT_ENTITY = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30})$")
-# Stands for a line break inside a quoted field: no text has a zero byte.
-_BREAK = "\0"
-_UNZIP = "Unpack it first; text may also be gzipped."
-_KINDS = {
-    b"PK\x03\x04": (
-        "a zip archive or an Excel workbook",
-        "Unpack it, or save the sheet as csv.",
-    ),
-    b"BZh": ("packed with bzip2", _UNZIP),
-    b"\xfd7zXZ": ("packed with xz", _UNZIP),
-    b"\x28\xb5\x2f\xfd": ("packed with zstd", _UNZIP),
-    # polars would unpack these, however far they expand.
-    **dict.fromkeys((b"x\x01", b"x\x9c", b"x\xda"), ("packed with zlib", _UNZIP)),
-    b"7z\xbc\xaf": ("packed with 7z", _UNZIP),
-    b"SQLite format 3": ("an SQLite database", "Export the table as csv."),
-    b"\xd0\xcf\x11\xe0": ("an Excel workbook of an old kind", "Save the sheet as csv."),
-}
-_LONGEST_MARK = max(map(len, _KINDS))
-# UTF-32's mark begins with that of UTF-16, so that it comes first.
-_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});"
+# Stand for a line break, a delimiter and a quote inside a quoted field: no text has a zero byte.
+_BREAK, _SEPARATOR, _QUOTE = "\0n", "\0s", "\0q"
+_ENTITY = r"&#?\w{1,31}"
 _AROUND = 20
 _MOST_PROPERTIES = 200
 # A table with this many rows an item is in long form, or has rows that say the same.
@@ -222,18 +196,17 @@ def read(
     """Read a file or frame as `read_table` does, with what was noticed and refused."""
     if isinstance(source, Table):
         return source
-    names = _check_columns(columns)
-    if isinstance(source, str | Path):
-        read_file = partial(
-            _read_file, what=what, encoding=encoding, columns=names, delimiter=delimiter
+    names = None if columns is None else column_names(columns, "columns")
+    is_path = isinstance(source, str | Path)
+    if (names or delimiter) and (not is_path or _suffix(source) in (".parquet", *JSON_SUFFIXES)):
+        raise ParameterError(
+            "columns and delimiter say how a text file is read, and have no meaning for "
+            f"{source if is_path else f'a {type(source).__name__}'}. Leave them out."
         )
-        table = _read_path(source, what, read_file)
+    if is_path:
+        options: dict[str, Any] = {"columns": names, "delimiter": delimiter, "encoding": encoding}
+        table = _read_path(source, what, options)
     else:
-        if names is not None or delimiter is not None:
-            raise ParameterError(
-                "columns and delimiter say how a text file is read, and have no meaning for a "
-                f"{type(source).__name__}. Leave them out."
-            )
         table = Table(_from_frame(source, what), f"the {what}")
     if table.frame.height == 0:
         where = f" in {source}" if isinstance(source, str | Path) else ""
@@ -263,17 +236,25 @@ def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
     return replace(table, frame=frame, notes=(*table.notes, *notes))
 
 
-def _check_columns(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    if columns is None:
-        return None
-    names = tuple(columns)
-    is_named = bool(names) and all(isinstance(name, str) and name.strip() for name in names)
-    if isinstance(columns, str) or not is_named or len(set(names)) < len(names):
+def column_names(given: str | Sequence[str], option: str, wanted: Sequence[int] = ()) -> list[str]:
+    """Return names of columns that are given as a list or with commas, after checking them.
+
+    Parameters
+    ----------
+    option
+        What they are given as, for the message.
+    wanted
+        How many names there may be; any number if empty.
+    """
+    parts = given.split(",") if isinstance(given, str) else list(given)
+    names = [part.strip() if isinstance(part, str) else "" for part in parts]
+    if not all(names) or len(set(names)) < len(names) or (wanted and len(names) not in wanted):
+        example = ("item_id", "property", "value") if wanted else ("user_id", "item_id")
         raise ParameterError(
-            "columns must be a list of different names, such as ['user_id', 'item_id'] "
-            f"(--columns user_id,item_id); found {columns!r}."
+            f"{option} must be a list of different names of columns, such as "
+            f"{option}={list(example)} (--{option} {','.join(example)}); found {given!r}."
         )
-    return tuple(name.strip() for name in names)
+    return names
 
 
 def _from_frame(source: Any, what: str) -> pl.DataFrame:
@@ -308,16 +289,16 @@ def is_pattern(source: str | Path) -> bool:
     return bool(set("*?[") & set(str(source))) and not Path(source).exists()
 
 
-def _read_path(source: str | Path, what: str, read_file: Callable[[Path], Table]) -> Table:
+def _read_path(source: str | Path, what: str, options: dict[str, Any]) -> Table:
     """Read a file, the files of a pattern as one table, or an address of object storage."""
     if "://" in str(source):
         return Table(_read_remote(str(source), what), str(source))
     if not is_pattern(source):
-        return read_file(Path(source))
+        return _read_file(Path(source), what, **options)
     paths = [Path(path) for path in sorted(glob.glob(str(source), recursive=True))]
     if not paths:
         raise TableError(f"No file matches {source} to read the {what} from.")
-    tables = [read_file(path) for path in paths]
+    tables = [_read_file(path, what, **options) for path in paths]
     first = tables[0].frame.columns
     for table in tables:
         if set(table.frame.columns) != set(first):
@@ -373,44 +354,33 @@ def _read_lists(text: bytes, path: Path) -> Table | None:
     return Table(frame.with_columns(typed(frame["item_id"])), str(path), (note,))
 
 
+def _suffix(path: str | Path) -> str:
+    """Return the last suffix of a path in lower case, but for .gz."""
+    return next((s for s in reversed(Path(path).suffixes) if s.lower() != ".gz"), "").lower()
+
+
 def _read_file(
-    path: Path,
-    *,
-    what: str,
-    encoding: str,
-    columns: Sequence[str] | None,
-    delimiter: str | None,
+    path: Path, what: str, encoding: str, columns: Sequence[str] | None, delimiter: str | None
 ) -> Table:
     """Read one file by its suffix; raise `TableError` for whatever goes wrong."""
-    suffix = next((s for s in reversed(path.suffixes) if s.lower() != ".gz"), "").lower()
-    text = b""
+    if path.is_dir():
+        raise TableError(f"{path} is a folder. Name the file with the {what}.")
+    if not path.exists():
+        raise TableError(f"There is no file {path} to read the {what} from.")
+    suffix, is_named = _suffix(path), columns is not None or delimiter is not None
     try:
-        if path.is_dir():
-            raise TableError(f"{path} is a folder. Name the file with the {what}.")
-        if not path.exists():
-            raise TableError(f"There is no file {path} to read the {what} from.")
-        is_delimited = suffix != ".parquet" and suffix not in JSON_SUFFIXES
-        if not is_delimited and (columns is not None or delimiter is not None):
-            raise ParameterError(
-                f"columns and delimiter have no meaning for {path}, which has names. Leave them "
-                "out."
-            )
         if suffix == ".parquet":
             return Table(read_parquet(path), str(path))
         text, notes = read_text(path, encoding)
-        if not is_delimited:
-            return Table(read_json_lines(text, path), str(path), notes)
-        if what == "interactions" and columns is None and delimiter is None:
-            lists = _read_lists(text, path)
-            if lists is not None:
-                return replace(lists, notes=(*notes, *lists.notes))
-        table = read_delimited(text, path, what=what, columns=columns, delimiter=delimiter)
+        if suffix in JSON_SUFFIXES:
+            return Table(_read_json_lines(text, path), str(path), notes)
+        table = _read_lists(text, path) if what == "interactions" and not is_named else None
+        if table is None:
+            table = read_delimited(text, path, what=what, columns=columns, delimiter=delimiter)
         return replace(table, notes=(*notes, *table.notes))
+    except TeaserError:
+        raise
     except (OSError, EOFError, ValueError, zlib.error, pl.exceptions.PolarsError) as error:
-        if isinstance(error, TeaserError):
-            raise
-        if text and "utf-8" in str(error).lower():
-            raise wrong_encoding(text, path, encoding) from error
         raise TableError(f"{path} could not be read: {first_line(error)}.") from error
 
 
@@ -454,18 +424,18 @@ def read_delimited(
     elif has_header := _replace_names(names, fields, path):
         first = shown(", ".join(fields[0]))
         notes.append(f"the first line of {path} has names, {first}; columns replaces them")
-    layout = Layout(path, separator, found, names, has_header, first_line)
     check_names(names)
     if twice := [name for name, n in Counter(names).items() if n > 1]:
         raise TableError(
             f"{path} has more than one column {twice[0]!r}. {headless or 'Rename all but one.'}"
         )
+    layout = _Layout(path, separator, found, names, has_header, first_line)
     alike = _read_alike(text, layout)
-    read = read_ragged(text, layout) if alike is None else Table(alike)
+    read = _read_ragged(text, layout) if alike is None else Table(alike)
     frame = read.frame.select(typed(column) for column in read.frame)
     # Excel writes delimiters for columns that were emptied.
-    while frame.width > 1 and re.fullmatch(r"(column_\d+)?", frame.columns[-1]):
-        if columns is not None or frame[:, -1].null_count() < frame.height:
+    while columns is None and frame.width > 1 and frame[:, -1].null_count() == frame.height:
+        if not re.fullmatch(r"(column_\d+)?", frame.columns[-1]):
             break
         frame = frame[:, :-1]
     return Table(frame, str(path), (*notes, *read.notes), read.refused, headless)
@@ -508,7 +478,7 @@ def _is_spaced(lines: Sequence[str]) -> bool:
 
 def sample_lines(path: Path) -> list[str]:
     """Return the first lines of a text file that are not blank."""
-    with path.open("rb") as handle:
+    with open_unpacked(path) as handle:
         return _sample(handle.read(_SAMPLE_BYTES).lstrip(b"\r\n"))
 
 
@@ -561,35 +531,18 @@ def _guess_names(first: Sequence[str], what: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How a text is cut into rows and fields.
-
-    Attributes
-    ----------
-    path
-        The file, for messages.
-    separator
-        The one character between fields.
-    delimiter
-        The same as it stands in the file, which may be longer.
-    names
-        The names of the columns.
-    has_header
-        Whether the first line is no row.
-    first_line
-        The number of the first line in the file, from 1.
-    """
+class _Layout:
+    """How a text is cut: `separator` is one character in place of a longer `delimiter`."""
 
     path: Path
     separator: str
     delimiter: str
     names: tuple[str, ...]
-    has_header: bool = True
-    first_line: int = 1
+    has_header: bool
+    first_line: int
 
     @property
     def width(self) -> int:
-        """The number of columns."""
         return len(self.names)
 
     @property
@@ -597,6 +550,11 @@ class Layout:
         """What decides how many fields a row should have, for messages."""
         who = "the header, which has" if self.has_header else "columns, which names"
         return f"{who} {self.width}"
+
+    @property
+    def masked(self) -> dict[str, str]:
+        """What was inside a quoted field, by what stands for it."""
+        return {_BREAK: "\n", _SEPARATOR: self.delimiter, _QUOTE: '"'}
 
 
 def _replace_names(names: Sequence[str], fields: Sequence[Sequence[str]], path: Path) -> bool:
@@ -616,14 +574,11 @@ def _replace_names(names: Sequence[str], fields: Sequence[Sequence[str]], path: 
     return is_named or bool(set(map(str.strip, first)) & set(names))
 
 
-def _read_alike(text: bytes, layout: Layout) -> pl.DataFrame | None:
+def _read_alike(text: bytes, layout: _Layout) -> pl.DataFrame | None:
     """Return the rows if all have as many fields as there are columns, and quotes are in order."""
-    mark = layout.separator.encode()
     is_quoted = b'"' in text
-    bare = quoted_field(layout.separator).sub(b"", text) if is_quoted else text
-    if b'"' in bare:
-        return None
-    if is_quoted and swallows_rows(text, layout):
+    bare = _quoted_field(layout.separator).sub(b"", text) if is_quoted else text
+    if b'"' in bare or (is_quoted and _swallows_rows(text, layout)):
         return None
     try:
         frame = pl.read_csv(
@@ -633,14 +588,10 @@ def _read_alike(text: bytes, layout: Layout) -> pl.DataFrame | None:
             has_header=layout.has_header,
             schema=dict.fromkeys(layout.names, pl.String),
         )
-    except pl.exceptions.PolarsError as error:
-        if "utf-8" in str(error).lower():
-            raise
+    except pl.exceptions.PolarsError:
         return None
-    # Searched for in two steps, as most files have none.
-    blank = len(re.findall(rb"\n\r?(?=\n)", bare)) if re.search(rb"\n\r?\n", bare) else 0
-    rows = frame.height + layout.has_header - blank
-    return frame if bare.count(mark) == rows * (layout.width - 1) else None
+    wanted = (frame.height + layout.has_header) * (layout.width - 1)
+    return frame if bare.count(layout.separator.encode()) == wanted else None
 
 
 def typed(column: pl.Series) -> pl.Series:
@@ -654,22 +605,20 @@ def typed(column: pl.Series) -> pl.Series:
     return column if column.str.contains(r"^[+-]?(0\d|\d{16})").any() else numbers
 
 
-def quoted_field(separator: str) -> re.Pattern[bytes]:
+def _quoted_field(separator: str, inside: bytes = rb'(?:[^"]++|"")*+') -> re.Pattern[bytes]:
     """Return the pattern of a field that is enclosed in quotes, quotes inside it doubled."""
     mark = re.escape(separator.encode())
     # Possessive: an unclosed quote must not be searched for again from every position.
-    return re.compile(
-        rb'(?<![^%b\n])"(?:[^"]++|"")*+"(?=%b|\r?\n|\r?\Z)' % (mark, mark),
-    )
+    return re.compile(rb'(?<![^%b\n])"(?:%b)"(?=%b|\r?\n|\r?\Z)' % (mark, inside, mark))
 
 
-def swallows_rows(text: bytes, layout: Layout) -> bool:
+def _swallows_rows(text: bytes, layout: _Layout) -> bool:
     """Whether two stray quotes would enclose the rows between them as if they were one field.
 
     So it is if every line has as many fields as there are columns, and a field encloses a whole
     line, with no other quote in its first and last.
     """
-    for enclosed in quoted_field(layout.separator).finditer(text):
+    for enclosed in _quoted_field(layout.separator).finditer(text):
         if enclosed[0].count(b"\n") < 2:
             continue
         begin, end = text.rfind(b"\n", 0, enclosed.start()) + 1, text.find(b"\n", enclosed.end())
@@ -690,87 +639,88 @@ def split_fields(line: str, separator: str) -> list[str]:
     return line.split(separator)
 
 
-def read_ragged(text: bytes, layout: Layout) -> Table:
-    """Read rows one by one where they differ from the others.
+def _read_ragged(text: bytes, layout: _Layout) -> Table:
+    """Read rows of which some differ from the others.
 
     A quote that encloses no field is a character. Empty fields beyond the last column are passed
     over, and fields that were cut at the semicolon of an HTML entity (`&amp`, ` Co`) are joined.
     Cells that a short row lacks are missing. A row that is still too long is refused; `TableError`
     is raised if there are many of those.
     """
-    width, where = layout.width, f"of {layout.path} with"
-    every = _lines(text, layout)
-    separators = pl.col("line").str.count_matches(layout.separator, literal=True)
-    is_plain = (separators == width - 1) & ~pl.col("line").str.contains('"', literal=True)
-    plain = _split_plain(every.filter(is_plain), layout)
-    odd = [(n, line, _fields(line, layout)) for line, n in every.filter(~is_plain).iter_rows()]
-    spaced = plain.select(
-        pl.any_horizontal(pl.col(pl.String).str.starts_with(" ").any().fill_null(False))
-    ).item() or any(f.startswith(" ") for _, _, row in odd if len(row) <= width for f in row)
+    width, separator = layout.width, layout.separator
+    text = _mask_quoted(text, layout)
+    line = pl.col("line")
+    breaks = line.str.count_matches(_BREAK, literal=True).cast(pl.Int64)
+    every = (
+        pl.DataFrame({"line": [text.decode()]})
+        .select(line.str.split("\n").explode().str.strip_chars_end("\r"))
+        .with_columns(number=pl.int_range(pl.len()) + breaks.cum_sum() - breaks + layout.first_line)
+        .slice(int(layout.has_header))
+    )
+    is_odd = every["line"].str.count_matches(separator, literal=True) != width - 1
+    odd = [(n, each, _trimmed(each, layout)) for each, n in every.filter(is_odd).iter_rows()]
+    spaced = every.filter(~is_odd)["line"].str.contains(separator + " ", literal=True).any()
+    spaced |= any(f.startswith(" ") for _, _, row in odd if len(row) <= width for f in row)
     # A tab hardly stands inside a field: it has replaced something.
-    mark = "" if spaced else {"\t": ";"}.get(layout.delimiter, layout.delimiter)
-    cells: list[tuple[Any, ...]] = []
-    stray, short, bad = list[str](), list[str](), list[tuple[int, int, str]]()
-    joined: dict[str, list[str]] = {}
-    for number, line, fields in odd:
-        if '"' in line and '"' in quoted_field(layout.separator).sub(b"", line.encode()).decode():
-            stray += [f"line {number}"] if any('"' in field for field in fields) else []
-        if len(fields) < width and line:
+    mark = "" if spaced else ";" if layout.delimiter == "\t" else _SEPARATOR
+    lines: list[str | None] = []
+    bad: list[tuple[int, int, str]] = []
+    short, joined = list[str](), defaultdict[str, list[str]](list)
+    for number, each, fields in odd:
+        if len(fields) < width and each:
             short.append(f"line {number} has {len(fields)}")
         found, how = _fit(fields, width, mark)
         if len(found) > width:
-            bad.append((number, len(fields), line))
+            for mask, plain in layout.masked.items():
+                each = each.replace(mask, plain)
+            bad.append((number, len(fields), each))
+            lines.append(None)
             continue
         if how:
-            joined.setdefault(how, []).append(f"line {number}")
-        filled = (field.replace(_BREAK, "\n") or None for field in found)
-        cells.append((number, *filled, *[None] * (width - len(found))))
+            joined[how].append(f"line {number}")
+        lines.append(separator.join(found + [""] * (width - len(found))))
+    stray = every.filter(line.str.contains('"', literal=True))["number"]
     notes = [
-        f"{counted(len(lines), 'row')} {where} {what}: {', '.join(lines[:EXAMPLES])}"
-        + (", ..." if len(lines) > EXAMPLES else "")
-        for lines, what in (
-            (stray, "quotes that enclose no field, read as characters"),
-            *((lines, f"too many fields, joined where {how}") for how, lines in joined.items()),
+        f"{counted(len(rows), 'row')} of {layout.path} with {what}: {', '.join(rows[:EXAMPLES])}"
+        + (", ..." if len(rows) > EXAMPLES else "")
+        for rows, what in (
+            ([f"line {n}" for n in stray], "quotes that enclose no field, read as characters"),
+            *((rows, f"too many fields, joined where {how}") for how, rows in joined.items()),
             (short, f"fewer fields than {layout.expected}; the missing cells are empty"),
         )
-        if lines
+        if rows
     ]
-    rows = pl.concat([plain, pl.DataFrame(cells, schema=plain.schema, orient="row")])
-    frame = rows.sort(pl.nth(0)).select(pl.nth(range(1, width + 1)))
-    frame.columns = list(layout.names)
+    rows = every["line"].scatter(is_odd.arg_true(), lines).drop_nulls()
+    cells = rows.str.split_exact(separator, width - 1).struct.rename_fields(list(layout.names))
+    every_cell = pl.all().replace("", None).str.replace_many(layout.masked)
+    frame = cells.struct.unnest().with_columns(every_cell)
     refused = _refuse_long(bad, every.height, layout)
     return Table(frame, str(layout.path), tuple(notes), refused)
 
 
-def _split_plain(lines: pl.DataFrame, layout: Layout) -> pl.DataFrame:
-    """Return number and fields of lines that have as many fields as there are columns."""
-    fields = [str(i) for i in range(layout.width)]
-    parts = pl.col("line").str.split_exact(layout.separator, layout.width - 1)
-    split = lines.select("number", parts.struct.rename_fields(fields).alias("parts"))
-    return split.unnest("parts").with_columns(pl.col(pl.String).replace("", None))
+def _mask_quoted(text: bytes, layout: _Layout) -> bytes:
+    """Return the text without quotes around fields; what they protect is masked."""
+    separator = layout.separator.encode()
+
+    def masked(field: re.Match[bytes]) -> bytes:
+        inside = field[0][1:-1].replace(b"\r\n", b"\n")
+        for plain in (b'""', b'\\"'):
+            inside = inside.replace(plain, _QUOTE.encode())
+        inside = inside.replace(separator, _SEPARATOR.encode())
+        return inside.replace(b"\n", _BREAK.encode())
+
+    # Some exports write \" in place of "".
+    inside = rb'(?:[^"]++|"")*+|(?:[^"\\]++|""|\\.)*+'
+    if _swallows_rows(text, layout):
+        inside = inside.replace(b'[^"', rb'[^\n"')
+    return _quoted_field(layout.separator, inside).sub(masked, text)
 
 
-def _lines(text: bytes, layout: Layout) -> pl.DataFrame:
-    """Return text and number of each line after the header; enclosed line breaks are protected."""
-    if b'"' in text and not swallows_rows(text, layout):
-        text = quoted_field(layout.separator).sub(
-            lambda field: field[0].replace(b"\r\n", b"\n").replace(b"\n", _BREAK.encode()), text
-        )
-    split = pl.Series("line", [text.decode()]).str.split("\n").explode()
-    breaks = pl.col("line").str.count_matches(_BREAK, literal=True).cast(pl.Int64)
-    number = pl.int_range(pl.len()) + breaks.cum_sum() - breaks + layout.first_line
-    lines = split.str.strip_chars_end("\r").to_frame().with_columns(number=number)
-    return lines.slice(int(layout.has_header))
-
-
-def _fields(line: str, layout: Layout) -> list[str]:
+def _trimmed(line: str, layout: _Layout) -> list[str]:
     """Return the fields of a line, without empty ones beyond the last column."""
-    plain = line.split(layout.separator)
-    fields = split_fields(line, layout.separator) if '"' in line else plain
-    if len(fields) != layout.width and len(plain) == layout.width:
-        fields = plain
+    fields = line.split(layout.separator)
     while len(fields) > layout.width and not fields[-1].strip():
-        fields = fields[:-1]
+        fields.pop()
     return fields
 
 
@@ -785,13 +735,13 @@ def _fit(fields: list[str], width: int, mark: str) -> tuple[list[str], str]:
     surplus, how = len(fields) - width, ""
     found = fields[:1]
     for field in fields[1:]:
-        if surplus and _ends_in_entity(found[-1]):
+        if surplus > 0 and _ends_in_entity(found[-1]):
             found[-1] += f";{field}"
             surplus -= 1
             how = "the semicolon of an HTML entity (&amp;) had cut them"
         else:
             found.append(field)
-    if mark and surplus and sum(field.startswith(" ") for field in found[1:]) == surplus:
+    if mark and surplus > 0 and sum(field.startswith(" ") for field in found[1:]) == surplus:
         fields, found = found, found[:1]
         for field in fields[1:]:
             if field.startswith(" "):
@@ -803,12 +753,13 @@ def _fit(fields: list[str], width: int, mark: str) -> tuple[list[str], str]:
 
 
 def _ends_in_entity(field: str) -> bool:
-    end = _CUT_ENTITY.search(field)
-    return end is not None and (end[1].startswith("#") or f"{end[1]};" in html.entities.html5)
+    """Whether a text ends in an HTML entity without its semicolon."""
+    end = re.search(f"{_ENTITY}$", field)
+    return end is not None and ";" not in html.unescape(f"{end[0]};")
 
 
 def _refuse_long(
-    bad: Sequence[tuple[int, int, str]], total: int, layout: Layout
+    bad: Sequence[tuple[int, int, str]], total: int, layout: _Layout
 ) -> tuple[Refusal, ...]:
     """Return the refusal of rows that are too long, or raise `TableError` if they are many."""
     if not bad:
@@ -830,37 +781,28 @@ def _refuse_long(
 
 def read_text(path: Path, encoding: str) -> tuple[bytes, tuple[str, ...]]:
     """Return a text file as UTF-8 without trailing blank lines, and notes on its encoding."""
-    text = read_unpacked(path)
-    for start, (kind, advice) in _KINDS.items():
-        if text.startswith(start):
-            raise TableError(f"{path} is {kind}, which cannot be read as a table. {advice}")
+    raw = read_unpacked(path)
+    if raw.startswith(b"PK\x03\x04"):
+        raise TableError(
+            f"{path} is a zip archive or an Excel workbook, which cannot be read as a table. "
+            "Unpack it, or save the sheet as csv."
+        )
     notes: tuple[str, ...] = ()
     codec = _codec(encoding, path)
-    marked = next((name for mark, name in _MARKS.items() if text.startswith(mark)), None)
-    if codec in ("utf-8", "utf-8-sig"):
-        if marked is not None:
-            text = text.decode(marked).encode()
-    elif codec.startswith(("utf-16", "utf-32")) and b"\0" not in text:
-        # A line break has a zero byte there.
-        raise wrong_encoding(text, path, encoding)
-    elif not codec.startswith("utf") and not text.isascii() and _first_bad(text) is None:
+    if codec == "utf-8" and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        codec = "utf-16"
+    elif not codec.startswith("utf") and not raw.isascii() and _first_bad(raw) is None:
         # Text of another encoding with such bytes is next to never valid UTF-8.
+        codec = "utf-8"
         notes = (f"{path} is encoded in utf-8, and was read so, not as {encoding}",)
-    else:
-        try:
-            text = text.decode(codec).encode()
-        except UnicodeError as error:
-            raise wrong_encoding(text, path, encoding) from error
+    try:
+        text = raw.decode(codec).encode()
+    except UnicodeError as error:
+        raise _wrong_encoding(raw, path, encoding) from error
     if b"\0" in text:
-        raise wrong_encoding(text, path, encoding)
+        raise _wrong_encoding(raw, path, encoding)
     text = text.removeprefix(codecs.BOM_UTF8).rstrip(b"\r\n")
     return (text if b"\n" in text else text.replace(b"\r", b"\n")), notes
-
-
-def is_packed(path: Path) -> bool:
-    """Whether a file begins as packed ones do, which polars would unpack by itself."""
-    with open_regular(path) as file:
-        return file.read(_LONGEST_MARK).startswith((GZIP, *_KINDS))
 
 
 def _codec(encoding: str, path: Path) -> str:
@@ -870,41 +812,30 @@ def _codec(encoding: str, path: Path) -> str:
         known = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1251", "shift_jis", "gb18030", "big5")
         raise ParameterError(
             f"There is no encoding {encoding!r} to read {path} in.{closest(str(encoding), known)} "
-            f"Usual ones: {', '.join(known)}. Without --encoding (encoding=), "
-            "an error names the encoding that a file seems to have."
+            f"Usual ones: {', '.join(known)}. Without --encoding (encoding=), an error names the "
+            "encoding that a file seems to have."
         ) from error
 
 
-def wrong_encoding(text: bytes, path: Path, encoding: str) -> TableError:
-    """Return the error for a file in another encoding; it names one that works, and how to say so.
-
-    Parameters
-    ----------
-    text
-        The bytes of the file, unzipped.
-    path, encoding
-        The file, and the encoding that it was read in.
-    """
-    if b"\0" in text:
+def _wrong_encoding(raw: bytes, path: Path, encoding: str) -> TableError:
+    """Return the error for a file in another encoding; it names one that works."""
+    if b"\0" in raw:
         return TableError(
             f"{path} is not text in {encoding}: it has zero bytes. Name a text file, parquet or "
             "jsonl; or its encoding, such as encoding='utf-16-le' (--encoding utf-16-le)."
         )
-    start = _first_bad(text)
+    start = _first_bad(raw)
     if start is None:
-        return TableError(
-            f"{path} is not encoded in {encoding}. It looks like utf-8: give encoding='utf-8' "
-            "(--encoding utf-8)."
-        )
+        return TableError(f"{path} is in utf-8, not {encoding}. Leave --encoding (encoding=) out.")
     # Bytes from 0x80 to 0x9f are control characters in latin-1, and quotes or dashes in cp1252.
-    guess = "cp1252" if re.search(rb"[\x80-\x9f]", text) else "latin-1"
-    line = text.count(b"\n", 0, start) + 1
-    begin = max(text.rfind(b"\n", 0, start) + 1, start - _AROUND)
-    around = text[begin : start + _AROUND].splitlines()[0].decode(guess, "replace")
+    guess = "cp1252" if re.search(rb"[\x80-\x9f]", raw) else "latin-1"
+    before, number = raw[:start].rpartition(b"\n")[2], raw.count(b"\n", 0, start) + 1
+    after = raw[start : start + _AROUND].splitlines()[0]
+    around = (before[-_AROUND:] + after).decode(guess, "replace")
     return TableError(
-        f"{path} is not encoded in {encoding}: line {line} has the byte 0x{text[start]:02x}. "
-        f"Read as {guess}, the line has {shown(around)}. If that is right, give "
-        f"encoding={guess!r} (--encoding {guess}); otherwise the encoding that it was written in."
+        f"{path} is not encoded in {encoding}: line {number} has the byte "
+        f"0x{raw[start]:02x}. Read as {guess}, it has {shown(around)}. If that is "
+        f"right, give encoding={guess!r} (--encoding {guess}); otherwise the one it was written in."
     )
 
 
@@ -935,19 +866,19 @@ def decode_entities(
     for column in frame:
         if column.dtype != pl.String or column.name == but:
             continue
-        rows = column.str.contains(_ENTITY).fill_null(False)
+        rows = column.str.contains(f"{_ENTITY};").fill_null(False)
         if rows.any():
             # Twice: some exports escape what is escaped already, as &amp;amp;
             plain = [html.unescape(html.unescape(c)) for c in column.filter(rows).to_list()]
             decoded[column.name] = column.scatter(rows.arg_true(), plain)
-    if not decoded:
-        return frame, ()
     cells = sum(int((frame[c] != new).sum()) for c, new in decoded.items())
+    if not cells:
+        return frame, ()
     note = f"{counted(cells, 'cell')} of {name} had HTML entities such as &amp;, now decoded: "
     return frame.with_columns(decoded.values()), (note + ", ".join(decoded),)
 
 
-def read_json_lines(text: bytes, path: Path) -> pl.DataFrame:
+def _read_json_lines(text: bytes, path: Path) -> pl.DataFrame:
     """Read one JSON object a line; the error names the first line that is none."""
     if not text.strip():
         raise TableError(f"{path} is empty.")
@@ -972,20 +903,6 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def long_columns(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of id, property and value, or of id and value, from names or a text."""
-    parts = given.split(",") if isinstance(given, str) else given
-    names = tuple(part.strip() if isinstance(part, str) else part for part in parts)
-    is_named = all(isinstance(name, str) and name for name in names)
-    if not is_named or len(names) not in (2, 3) or len(set(names)) < len(names):
-        raise ParameterError(
-            "long must name the columns of id, property and value, or of id and value, such as "
-            "long=('item_id', 'property', 'value') (--long item_id,property,value); found "
-            f"{given!r}."
-        )
-    return names
-
-
 def widen(table: Table, long: str | Sequence[str]) -> Table:
     """Return one row an item, with a column for each property.
 
@@ -1000,7 +917,7 @@ def widen(table: Table, long: str | Sequence[str]) -> Table:
         The columns of id, property and value; or of id and value, where the value's column is the
         one property.
     """
-    names = long_columns(long)
+    names = column_names(long, "long", (2, 3))
     with named_errors(table.name):
         need_columns(table.frame, names, "the long form")
     rows = table.frame.select(
@@ -1031,20 +948,16 @@ def widen(table: Table, long: str | Sequence[str]) -> Table:
     return Table(wide, table.name, (*table.notes, *notes), table.refused)
 
 
-def _check(table: Table, names: tuple[str, ...], properties: pl.Series) -> None:
+def _check(table: Table, names: Sequence[str], properties: pl.Series) -> None:
     if len(properties) == 0:
         raise TableError(f"No row of {table.name} has an id, a property and a value.")
-    if len(properties) > _MOST_PROPERTIES:
+    if len(properties) > _MOST_PROPERTIES or names[0] in properties:
         raise TableError(
             f"Column {names[1]!r} of {table.name} has {len(properties):,} properties, such as "
-            f"{shown(properties[0])}; at most {_MOST_PROPERTIES} become columns. Does long name "
-            "id, property and value in this order? For a table of id and value alone give "
-            f"long=({names[0]!r}, {names[-1]!r}) (--long {names[0]},{names[-1]})."
-        )
-    if names[0] in properties:
-        raise TableError(
-            f"A property of {table.name} is called {names[0]!r}, as the column of the ids. Rename "
-            "one of them."
+            f"{shown(properties[0])}; at most {_MOST_PROPERTIES} become columns, and none may be "
+            f"called {names[0]!r} as the ids are. Does long name id, property and value in this "
+            f"order? For a table of id and value alone give long=({names[0]!r}, {names[-1]!r}) "
+            f"(--long {names[0]},{names[-1]})."
         )
 
 

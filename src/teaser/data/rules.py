@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import tomlkit
 from numpy.typing import NDArray
-from tomlkit.items import AoT, InlineTable, Table
+from tomlkit.items import InlineTable
 
 from teaser.errors import RuleError, closest
 from teaser.files import read_settings
@@ -90,9 +90,10 @@ class Rule:
                 f"A {self.kind} rule needs the name of a column, found {self.column!r}."
             )
         for f in fields(self):
+            said, is_right = _WANTED.get(f.type, ("", bool))
             value = getattr(self, f.name)
-            if f.name in _WANTED and not _WANTED[f.name][1](value):
-                raise self._error(f"needs {_WANTED[f.name][0]} as {f.name}, found {value!r}.")
+            if said and not is_right(value):
+                raise self._error(f"needs {said} as {f.name}, found {value!r}.")
         if "=" in self.name or not self.name:
             raise self._error(
                 f"has a feature called {self.name!r}. Give it a feature name without equal signs."
@@ -202,6 +203,11 @@ class ListOf(Rule):
     kind: ClassVar[str] = "list"
     separator: str = field(default="|", kw_only=True)
 
+    def check(self) -> None:
+        super().check()
+        if not self.separator:
+            raise self._error("needs a separator that is not empty.")
+
     def values(self, items: pl.DataFrame) -> pl.Series:
         words = as_words(self._cells(items))
         return words if words.dtype == pl.List else words.str.split(self.separator)
@@ -238,9 +244,7 @@ class Number(Rule):
             raise self._error(f"needs 2 to {_MOST_BINS:,} bins, found {self.bins:,}.")
         if any(a >= b for a, b in pairwise(self.edges)):
             raise self._error(f"needs edges that ascend, found {list(self.edges)}.")
-        if self.labels and not self.edges:
-            raise self._error("has labels but no edges. Give both.")
-        if self.labels and len(self.labels) != len(self.edges) + 1:
+        if self.labels and (not self.edges or len(self.labels) != len(self.edges) + 1):
             raise self._error(
                 f"has {len(self.edges)} edges and {len(self.labels)} labels. Give one label more "
                 "than edges."
@@ -321,6 +325,10 @@ class Text(Rule):
             raise self._error(
                 "needs 0 <= min_share < max_share <= 1, "
                 f"found {self.min_share} and {self.max_share}."
+            )
+        if not _is(self.stop_words, str, tuple) or not all(_is(v, str) for v in self.stop_words):
+            raise self._error(
+                f"needs a language or a list of words as stop_words, found {self.stop_words!r}."
             )
         if isinstance(self.stop_words, str) and self.stop_words not in ("", *STOP_WORDS):
             raise self._error(
@@ -421,27 +429,25 @@ def _are_texts(value: Any) -> bool:
     return _is(value, tuple) and all(map(_is_text, value))
 
 
-def _is_count(value: Any) -> bool:
-    return _is(value, int) and value >= 1
-
-
 def _is_number(value: Any) -> bool:
     return _is(value, int, float) and abs(value) <= sys.float_info.max
 
 
-_WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "feature": ("a name", lambda value: _is(value, str)),
-    "min_items": ("a whole number from 1", _is_count),
-    "separator": ("a text that is not empty", lambda value: _is(value, str) and value != ""),
-    "bins": ("a whole number", _is_count),
-    "edges": ("finite numbers", lambda value: _is(value, tuple) and all(map(_is_number, value))),
-    "labels": ("names", _are_texts),
-    "drop": ("a list of values", _are_texts),
-    "rename": (
+# What the settings of a rule must be, by their annotations.
+_WANTED: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    str: ("a text", lambda value: _is(value, str)),
+    int: ("a whole number from 1", lambda value: _is(value, int) and value >= 1),
+    float: ("a number", _is_number),
+    tuple[float, ...]: (
+        "finite numbers",
+        lambda value: _is(value, tuple) and all(map(_is_number, value)),
+    ),
+    tuple[str, ...]: ("a list of texts", _are_texts),
+    Mapping[str, str]: (
         'a table of names, such as {old = "new"},',
         lambda value: _is(value, dict) and _are_texts((*value, *value.values())),
     ),
-    "merge": (
+    Mapping[str, tuple[str, ...]]: (
         'a table of lists, such as {name = ["old", "older"]},',
         lambda value: (
             _is(value, dict)
@@ -449,16 +455,6 @@ _WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
             and all(each and _are_texts(each) for each in value.values())
         ),
     ),
-    "unit": ("a word", lambda value: _is(value, str)),
-    "prefix": ("a word", lambda value: _is(value, str)),
-    "width": ("a whole number from 1", _is_count),
-    "min_share": ("a number", _is_number),
-    "max_share": ("a number", _is_number),
-    "stop_words": (
-        "a language or a list of words",
-        lambda value: _is(value, str, tuple) and all(_is(v, str) for v in value),
-    ),
-    "min_length": ("a whole number from 1", _is_count),
 }
 
 
@@ -477,14 +473,11 @@ class Rules:
         The columns that are displayed, by role.
     skipped
         The columns that are not used, with the reason.
-    text
-        The TOML that the rules were read from; its comments are kept when the rules are written.
     """
 
     tags: tuple[Rule, ...]
     roles: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
-    text: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for rule in self.tags:
@@ -520,34 +513,29 @@ class Rules:
         """Read rules from a TOML file."""
         text = _read(path)
         try:
-            raw = tomlkit.parse(text).unwrap()
+            raw = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             raise RuleError(f"The rules file {path} could not be read: {error}.") from error
-        return replace(cls.from_dict(raw, origin=str(path)), text=text)
+        return cls.from_dict(raw, origin=str(path))
 
     def write(self, path: str | Path, *, option: str = "--rules") -> None:
         """Write the rules as TOML, to be edited and read again.
 
-        Rules that were not read from a file get a last line by which `is_unedited` recognises
-        them.
+        By the last line, `is_unedited` recognises a file that nobody edited.
         """
-        text = self.to_toml(option)
         try:
-            Path(path).write_text(text if self.text else _marked(text), encoding="utf-8")
+            Path(path).write_text(_marked(self.to_toml(option)), encoding="utf-8")
         except OSError as error:
             raise RuleError(f"The rules could not be written to {path}: {error}.") from error
 
     def to_toml(self, option: str = "--rules") -> str:
-        """Return the rules as TOML; comments of a file that they were read from are kept.
+        """Return the rules as TOML.
 
         Parameters
         ----------
         option
             The option that takes such a file, named in the first line of a new file.
         """
-        edited = self._edited_text()
-        if edited is not None:
-            return edited
         header = f"# Which metadata columns become tags. Edit, and pass the file with {option}.\n"
         plain = self.as_dict() | {"tags": [_as_toml(rule.as_dict()) for rule in self.tags]}
         known = {name: value for name, value in plain.items() if value}
@@ -559,24 +547,6 @@ class Rules:
 
     def _repr_html_(self) -> str:
         return draw_rules([rule.as_dict() for rule in self.tags], self.roles, self.skipped)
-
-    def _edited_text(self) -> str | None:
-        """Return the text that was read, with changed settings replaced; None without one."""
-        if not self.text:
-            return None
-        document = tomlkit.parse(self.text)
-        tables = document.get("tags")
-        rules = [rule.as_dict() for rule in self.tags]
-        named = [(rule["kind"], rule["column"]) for rule in rules]
-        if not isinstance(tables, AoT) or named != [(t["kind"], t["column"]) for t in tables]:
-            return None
-        for table, settings in zip(tables, rules, strict=True):
-            _update(table, settings)
-        if self.roles and "roles" not in document:
-            document["roles"] = dict(self.roles)
-        found = Rules.from_dict(document.unwrap())
-        same = found.tags == self.tags and found.roles == self.roles
-        return document.as_string() if same else None
 
 
 def _offer(column: str, why: str) -> str:
@@ -641,18 +611,6 @@ def _rule(raw: Any, number: int, origin: str) -> Rule:
     except RuleError as error:
         raise RuleError(f"In {where}: {error}") from None
     return rule
-
-
-def _update(table: Table, settings: Mapping[str, Any]) -> None:
-    """Replace changed settings; new ones go before the comments at the end of the table."""
-    body = table.value.body
-    trailing = []
-    while body and body[-1][0] is None:
-        trailing.append(body.pop())
-    for name, value in settings.items():
-        if table.get(name) != value:
-            table[name] = value
-    body.extend(reversed(trailing))
 
 
 def as_words(column: pl.Series) -> pl.Series:

@@ -48,20 +48,14 @@ class Fold:
         for name in ("history", "held_out", "user_features"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(_sorted(getattr(self, name))))
-        if not np.isfinite(self.history.data).all():
-            raise DataError("The history of a fold must contain only finite numbers.")
-        if not (self.held_out.data == 1).all():
-            raise DataError("The held-out part of a fold must contain only 0 and 1.")
-        if self.history.shape != self.held_out.shape or len(self.users) != self.n_users:
-            shapes = (" x ".join(map(str, X.shape)) for X in (self.history, self.held_out))
+        shapes = {self.history.shape, self.held_out.shape, (len(self.users), self.n_items)}
+        if self.user_features is not None:
+            shapes.add((self.user_features.shape[0], self.n_items))
+        if len(shapes) > 1 or not (self.held_out.data == 1).all():
             raise DataError(
-                "The parts of a fold must have equal shapes: the history is {}, the held-out part "
-                "{}, and there are {:,} users.".format(*shapes, len(self.users))
-            )
-        if self.user_features is not None and self.user_features.shape[0] != self.n_users:
-            raise DataError(
-                f"A fold of {self.n_users:,} users needs as many rows of user features, found "
-                f"{self.user_features.shape[0]:,}."
+                "A fold needs a history and held-out items of 0 and 1 for the same users and "
+                f"items, and user features of these users: the history is {self.history.shape}, "
+                f"the held-out part {self.held_out.shape}, and there are {len(self.users):,} users."
             )
         both = int(self.history.multiply(self.held_out).nnz)
         none = int((np.diff(self.held_out.indptr) == 0).sum())
@@ -241,17 +235,11 @@ def user_count(name: str, wanted: Any, able: int) -> int:
 
 
 def _check_enough(n_users: int, able: int, validated: int, tested: int, least: int) -> None:
-    wanted = validated + tested
-    if wanted > able:
+    if validated + tested > min(able, n_users - 1):
         raise DataError(
-            f"{validated:,} validation and {tested:,} test users are {wanted:,}, but only "
-            f"{able:,} of {n_users:,} users have at least {least} interactions. "
-            "Ask for fewer, or lower min_interactions."
-        )
-    if wanted >= n_users:
-        raise DataError(
-            f"{validated:,} validation and {tested:,} test users leave none of {n_users:,} users "
-            "for training. Ask for fewer."
+            f"{validated:,} validation and {tested:,} test users are {validated + tested:,}, but "
+            f"only {able:,} of {n_users:,} users have at least {least} interactions, and some must "
+            "be left for training. Ask for fewer, or lower min_interactions."
         )
 
 

@@ -233,11 +233,9 @@ def tag_frame(tags: Sequence[Tag]) -> pl.DataFrame:
 def tags_from(frame: pl.DataFrame) -> tuple[Tag, ...]:
     """Return the tags of a table that `tag_frame` made; raise `ArtifactError` for another table."""
     named = frame.select("feature", "value")
-    if any(column.dtype != pl.String or column.null_count() for column in named):
-        raise ArtifactError(f"Its tags must have a feature and a value, found {named.schema}.")
-    if named.is_duplicated().any():
-        twice = named.filter(named.is_duplicated()).row(0)
-        raise ArtifactError(f"The tag {Tag(*twice)} is there more than once.")
+    is_text = set(named.dtypes) == {pl.String}
+    if not is_text or named.drop_nulls().n_unique() < named.height:
+        raise ArtifactError(f"Its tags must have different features and values, found {named}.")
     return tuple(Tag(*row) for row in named.rows())
 
 

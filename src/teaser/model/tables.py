@@ -18,7 +18,6 @@ from scipy.sparse.csgraph import connected_components
 from teaser import explain as why
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.infer import check_roles
 from teaser.data.matrix import Ids, ItemId, pack, saved_ids, unpack
 from teaser.data.partitions import Interactions
 from teaser.data.rules import Rules
@@ -298,8 +297,6 @@ class ItemTable:
         if counted.shape != (len(metadata),) or counted.dtype.kind != "f":
             raise ValueError("its items and their popularity are of different sizes")
         title_column = content.settings["title"]
-        if title_column is not None:
-            check_roles({"title": title_column}, metadata.columns)
         return cls(saved_ids(metadata.to_series(0), "items"), metadata, counted, title_column)
 
     def pack(self) -> Packed:
@@ -473,7 +470,6 @@ class TagTable:
         named = content.settings.get("aliases", [])
         aliases = {Tag(*old): Tag(*new) for old, new in named}
         rules = Rules.from_dict(content.settings["rules"])
-        check_roles(rules.roles, content.tables["items"].columns)
         scale = content.arrays.get("item_scale")
         scale = None if scale is None else np.array(scale)
         return cls(tags, D, rules, basis, aliases, scale, content.settings.get("spread"))

@@ -1,12 +1,12 @@
 """Dates and years in a request: weekdays, months, feasts, figures, and before or after them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 
 from teaser.data.tags import Tag
-from teaser.words.phrases import Lexicon, PhraseIndex, RequestReader, keys
+from teaser.words.phrases import PhraseIndex, RequestReader, keys
 from teaser.words.vocabulary import Name, decade_names
 from teaser.words.wishes import Period, month_days
 
@@ -27,6 +27,37 @@ class _Point:
     length: int
     name: str = ""
     kind: str = "day"
+
+
+@dataclass(frozen=True)
+class Years:
+    """A run of years, both ends included; None for an open end."""
+
+    first: int | None
+    last: int | None
+
+    @property
+    def is_decade(self) -> bool:
+        """Whether it is one decade, such as the nineties."""
+        return self.first is not None and self.last == self.first + 9 and self.first % 10 == 0
+
+    def opposite(self) -> "Years | None":
+        """Return the years that are left, if they are one run."""
+        if self.first is None and self.last is not None:
+            return Years(self.last + 1, None)
+        if self.last is None and self.first is not None:
+            return Years(None, self.first - 1)
+        return None
+
+    def among(self, bands: Iterable[Tag]) -> list[Tag]:
+        """Return the years and decades that lie in this run, decades by their middle."""
+        found = []
+        for tag in bands:
+            year = tag.value.strip().removesuffix("s")
+            middle = int(year) + 5 * tag.value.strip().endswith("s") if year.isdigit() else None
+            if middle is not None and (self.first or middle) <= middle <= (self.last or middle):
+                found.append(tag)
+        return found
 
 
 @dataclass(frozen=True)
@@ -61,6 +92,58 @@ class DateReader(RequestReader):
         years = ("this_year", "next_year")
         found = (self.length("date", each, place) for each in years)
         return max(*found, self.past_years_at(place))
+
+    def run_of_years(self, place: int) -> tuple[Years, int] | None:
+        """Read `before 1980`, `since 1995`, `between 1990 and 1995`, `from the 90s` at a place.
+
+        Returns
+        -------
+        The years and the number of words; None for a year alone, which is the name of a tag.
+        """
+        length = self.length("date", "between", place)
+        low = self._year_or_decade(place + length) if length else None
+        if low:
+            middle = place + length + low[1]
+            joint = self.length("date", "to", middle)
+            high = self._year_or_decade(middle + joint) if joint else None
+            if high and low[0][0] <= high[0][1]:
+                return Years(low[0][0], high[0][1]), middle + joint + high[1] - place
+        for key in ("before", "until", "after", "from"):
+            length = self.length("date", key, place)
+            found = self._year_or_decade(place + length) if length else None
+            if found is None:
+                continue
+            (first, last), n = found
+            total = length + n
+            # "from 1994" is of that year; "from 1994 on" and "since 1994" are not.
+            onwards = int(self._word(place + total) in ("on", "onwards"))
+            # French "des années 80" is of them, "dès 1980" is since then.
+            is_of = self._word(place) == "from" or (self._word(place) == "des" and last > first)
+            if key == "from" and is_of and not onwards:
+                return (Years(first, last), total) if last > first else None
+            if key in ("before", "until"):
+                return Years(None, first - 1 if key == "before" else last), total
+            # "not before 1980" has 1980 in it.
+            is_after = key == "after" and self._word(place) not in ("not", "niet", "pas")
+            return Years(last + 1 if is_after else first, None), total + onwards
+        found = self._year_or_decade(place)
+        return (Years(*found[0]), found[1]) if found and found[0][1] > found[0][0] else None
+
+    def _year_or_decade(self, place: int) -> tuple[tuple[int, int], int] | None:
+        """Return the first and the last year at a place, and how many words they take."""
+        place_after = place + int(self._word(place) in ("the", "de", "les"))
+        phrases = _decade_phrases(self.lexicon.language)
+        for start in dict.fromkeys((place, place_after)):
+            for length in range(min(4, len(self.words) - start), 0, -1):
+                decade = phrases.get(tuple(self.words[start : start + length]))
+                if decade:
+                    return (decade, decade + 9), start + length - place
+        year = self._word(place)
+        is_year = len(year) == 4 and year.isdigit() and _OLDEST <= int(year) <= _NEWEST
+        return ((int(year), int(year)), 1) if is_year else None
+
+    def _word(self, place: int) -> str:
+        return self.words[place] if place < len(self.words) else ""
 
     def past_years_at(self, place: int) -> int:
         """Return how many words speak of years that are over; 0 if none."""
@@ -336,99 +419,6 @@ def _moved(day: date, number: int) -> date | None:
         return day.replace(day=number)
     except ValueError:
         return None
-
-
-@dataclass(frozen=True)
-class Years:
-    """A run of years, both ends included; None for an open end."""
-
-    first: int | None
-    last: int | None
-
-    @property
-    def is_decade(self) -> bool:
-        """Whether it is one decade, such as the nineties."""
-        return self.first is not None and self.last == self.first + 9 and self.first % 10 == 0
-
-    def opposite(self) -> "Years | None":
-        """Return the years that are left, if they are one run."""
-        if self.first is None and self.last is not None:
-            return Years(self.last + 1, None)
-        if self.last is None and self.first is not None:
-            return Years(None, self.first - 1)
-        return None
-
-    def among(self, bands: Iterable[Tag]) -> list[Tag]:
-        """Return the years and decades that lie in this run, decades by their middle."""
-        found = []
-        for tag in bands:
-            year = tag.value.strip().removesuffix("s")
-            middle = int(year) + 5 * tag.value.strip().endswith("s") if year.isdigit() else None
-            if middle is not None and (self.first or middle) <= middle <= (self.last or middle):
-                found.append(tag)
-        return found
-
-
-def years_at(words: Sequence[str], place: int, lexicon: Lexicon) -> tuple[Years, int] | None:
-    """Read `before 1980`, `since 1995`, `between 1990 and 1995`, `from the 90s` at a place.
-
-    Returns
-    -------
-    The years and the number of words; None for a year alone, which is the name of a tag.
-    """
-    listed = list(words)
-
-    def opening(key: str, at: int) -> int:
-        return lexicon.find_key("date", key, listed, at)
-
-    length = opening("between", place)
-    low = _year_or_decade(words, place + length, lexicon.language) if length else None
-    if low:
-        middle = place + length + low[1]
-        joint = opening("to", middle)
-        high = _year_or_decade(words, middle + joint, lexicon.language) if joint else None
-        if high and low[0][0] <= high[0][1]:
-            return Years(low[0][0], high[0][1]), middle + joint + high[1] - place
-    for key in ("before", "until", "after", "from"):
-        length = opening(key, place)
-        found = _year_or_decade(words, place + length, lexicon.language) if length else None
-        if found is None:
-            continue
-        (first, last), n = found
-        total = length + n
-        # "from 1994" is of that year; "from 1994 on" and "since 1994" are not.
-        onwards = int(_word(words, place + total) in ("on", "onwards"))
-        # French "des années 80" is of them, "dès 1980" is since then.
-        is_of = words[place] == "from" or (words[place] == "des" and last > first)
-        if key == "from" and is_of and not onwards:
-            return (Years(first, last), total) if last > first else None
-        if key in ("before", "until"):
-            return Years(None, first - 1 if key == "before" else last), total
-        # "not before 1980" has 1980 in it.
-        is_after = key == "after" and words[place] not in ("not", "niet", "pas")
-        return Years(last + 1 if is_after else first, None), total + onwards
-    found = _year_or_decade(words, place, lexicon.language)
-    return (Years(*found[0]), found[1]) if found and found[0][1] > found[0][0] else None
-
-
-def _year_or_decade(
-    words: Sequence[str], place: int, language: str
-) -> tuple[tuple[int, int], int] | None:
-    """Return the first and the last year at a place, and how many words they take."""
-    place_after = place + int(_word(words, place) in ("the", "de", "les"))
-    phrases = _decade_phrases(language)
-    for start in dict.fromkeys((place, place_after)):
-        for length in range(min(4, len(words) - start), 0, -1):
-            decade = phrases.get(tuple(words[start : start + length]))
-            if decade:
-                return (decade, decade + 9), start + length - place
-    year = _word(words, place)
-    is_year = len(year) == 4 and year.isdigit() and _OLDEST <= int(year) <= _NEWEST
-    return ((int(year), int(year)), 1) if is_year else None
-
-
-def _word(words: Sequence[str], place: int) -> str:
-    return words[place] if place < len(words) else ""
 
 
 @cache

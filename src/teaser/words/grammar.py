@@ -6,7 +6,7 @@ from typing import cast
 
 from teaser.data.tags import Tag
 from teaser.words.dates import Years
-from teaser.words.segmenter import Atom, Limit
+from teaser.words.segmenter import Atom
 from teaser.words.vocabulary import PART, Name, Vocabulary, steps_of
 from teaser.words.wishes import BARE, OF_TAGS, SLIGHT, STRONG, Kind, Lasts, Period, Sign, Wish
 
@@ -476,18 +476,19 @@ class Grammar:
     # Bounds, dates and items
 
     def _read_limit(self, at: int, atom: Atom) -> None:
-        limits, fresh = cast(tuple[Limit, ...], atom.value), self.fresh
-        if not limits:
+        bounds, fresh = cast(tuple[Wish, ...], atom.value), self.fresh
+        if not bounds:
             self._not_understood(atom)
             return
         words = self._words(atom, fresh is not None)
+        flip = fresh is not None and fresh.negative  # "nothing over 20" is at most 20
+        other: dict[Kind, Kind] = {"at_least": "at_most", "at_most": "at_least"} if flip else {}
         if fresh is not None:
-            if fresh.negative:
-                limits = tuple(limit.reversed() for limit in limits)
             self._drop_sign()
         self._flush()
-        for limit in limits:
-            self.drafts.add(Wish(limit.kind, limit.column, number=limit.number, words=words))
+        for bound in bounds:
+            kind = other.get(bound.kind, bound.kind)
+            self.drafts.add(replace(bound, kind=kind, words=words))
 
     def _read_date(self, at: int, atom: Atom) -> None:
         period, fresh = cast(Period | None, atom.value), self.fresh

@@ -162,24 +162,18 @@ def _unusable(name: str, problem: str) -> ResourceError:
 
 def _problem(found: object, vocabulary: Vocabulary) -> str:
     """Return what is wrong with a foreign reading, or nothing."""
-    if not isinstance(found, Reading):
-        return f"It returned {type(found).__name__} in place of a Reading."
+    if not isinstance(found, Reading) or not all(isinstance(w, Wish) for w in found.wishes):
+        return f"It returned {shortened(repr(found))} in place of a Reading of wishes."
     if len(found.wishes) > MOST or len(found.unknown) > MOST:
         return f"It returned more than {MOST} wishes or unknown words."
     if not all(isinstance(word, str) for word in found.unknown):
         return "Its unknown words are not texts."
-    return next((said for wish in found.wishes if (said := _problem_of(wish, vocabulary))), "")
-
-
-def _problem_of(wish: object, vocabulary: Vocabulary) -> str:
-    if not isinstance(wish, Wish):
-        return f"It returned {type(wish).__name__} in place of a Wish."
-    if wish.kind in OF_TAGS and Tag.parse(wish.name) not in vocabulary.counts:
-        return f"It returned the wish {str(wish)!r}, and there is no such tag."
-    if wish.kind in OF_COLUMNS and wish.name not in vocabulary.columns:
-        return f"It returned the wish {str(wish)!r}, and there is no such column of numbers."
-    if wish.kind == "when" and not vocabulary.has_dates:
-        return f"It returned the wish {str(wish)!r}, and the items have no dates."
-    if wish.kind == "like" and wish.name not in vocabulary.titles:
-        return f"It returned the wish {str(wish)!r}, and there is no such item."
-    return ""
+    known: dict[str, Callable[[str], bool]] = {
+        **dict.fromkeys(OF_TAGS, lambda name: Tag.parse(name) in vocabulary.counts),
+        **dict.fromkeys(OF_COLUMNS, lambda name: name in vocabulary.columns),
+        "when": lambda name: vocabulary.has_dates,
+        "like": lambda name: name in vocabulary.titles,
+        "variety": lambda name: True,
+    }
+    wrong = next((wish for wish in found.wishes if not known[wish.kind](wish.name)), None)
+    return "" if wrong is None else f"It returned {str(wrong)!r}, which no item has."

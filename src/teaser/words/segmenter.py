@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from teaser.words.dates import DateReader, years_at
+from teaser.words.dates import DateReader
 from teaser.words.phrases import (
     Found,
     Lexicon,
@@ -20,7 +20,7 @@ from teaser.words.phrases import (
     tokenize,
 )
 from teaser.words.vocabulary import PART, SURNAME, Name, Vocabulary, are_decades
-from teaser.words.wishes import Sign
+from teaser.words.wishes import Sign, Wish
 
 Bound = Literal["at_most", "at_least"]
 
@@ -41,20 +41,6 @@ _UNITS = {
 
 
 @dataclass(frozen=True)
-class Limit:
-    """A bound on a column."""
-
-    kind: Bound
-    column: str
-    number: float
-
-    def reversed(self) -> "Limit":
-        """Return the other bound: "nothing over 20" is at most 20."""
-        other: Bound = "at_least" if self.kind == "at_most" else "at_most"
-        return Limit(other, self.column, self.number)
-
-
-@dataclass(frozen=True)
 class _Amount:
     number: float
     about: str
@@ -67,7 +53,7 @@ class LimitReader(RequestReader):
 
     vocabulary: Vocabulary
 
-    def at(self, place: int) -> tuple[tuple[Limit, ...], int] | None:
+    def at(self, place: int) -> tuple[tuple[Wish, ...], int] | None:
         """Return the bounds that stand at a place, and how many words they take.
 
         A bound on what the items have no column for is an empty one.
@@ -84,7 +70,7 @@ class LimitReader(RequestReader):
                 return found[0], found[1] + start - place
         return self._range(place, "") or self._single(place, "")
 
-    def _range(self, place: int, topic: str) -> tuple[tuple[Limit, ...], int] | None:
+    def _range(self, place: int, topic: str) -> tuple[tuple[Wish, ...], int] | None:
         """Read `between 10 and 20 euro`, `10 to 20 euro`, `10-20 euro`."""
         opening = self.length("bound", "between", place)
         low = self._amount(place + opening)
@@ -111,16 +97,13 @@ class LimitReader(RequestReader):
         column = self._column(about, high.number)
         if column is None:
             return (), length
-        least = Limit("at_least", column, numbers[0])
-        return (least, Limit("at_most", column, numbers[1])), length
+        least = Wish("at_least", column, number=numbers[0])
+        return (least, Wish("at_most", column, number=numbers[1])), length
 
-    def _single(self, place: int, topic: str) -> tuple[tuple[Limit, ...], int] | None:
+    def _single(self, place: int, topic: str) -> tuple[tuple[Wish, ...], int] | None:
         """Read `under 20 euro`, `20 euro at most`, `8 stars`, `rating 8`."""
-        bound = self.find("bound", place)
-        kind, opening = (bound[0], bound[1]) if bound else ("", 0)
-        if kind not in ("at_most", "at_least"):
-            kind = next((k for k in ("at_most", "at_least") if self._bound(k, place)), "")
-            opening = self._bound(kind, place) if kind else 0
+        kind = next((k for k in get_args(Bound) if self.length("bound", k, place)), "")
+        opening = self.length("bound", kind, place) if kind else 0
         start = place + opening
         if opening:
             start += self._fillers(start)
@@ -156,18 +139,18 @@ class LimitReader(RequestReader):
             is_rating = self.vocabulary.kinds.get(column) == "rating"
             kind = "at_least" if is_rating else "at_most"
         named: Bound = "at_most" if kind == "at_most" else "at_least"
-        return (Limit(named, column, amount.number),), end - place
+        return (Wish(named, column, number=amount.number),), end - place
 
-    def _players(self, kind: str, numbers: tuple[float, float]) -> tuple[Limit, ...]:
+    def _players(self, kind: str, numbers: tuple[float, float]) -> tuple[Wish, ...]:
         """Return the bounds for a number of players: the fewest and the most that an item takes."""
         columns = self.vocabulary.columns_of("players")
         fewest = [name for name in columns if "max" not in name.casefold()]
         most = [name for name in columns if "min" not in name.casefold()]
         if kind:
             named: Bound = "at_most" if kind == "at_most" else "at_least"
-            return tuple(Limit(named, name, numbers[0]) for name in most[:1])
-        low = tuple(Limit("at_most", name, numbers[0]) for name in fewest[:1])
-        return low + tuple(Limit("at_least", name, numbers[1]) for name in most[:1])
+            return tuple(Wish(named, name, number=numbers[0]) for name in most[:1])
+        low = tuple(Wish("at_most", name, number=numbers[0]) for name in fewest[:1])
+        return low + tuple(Wish("at_least", name, number=numbers[1]) for name in most[:1])
 
     def _counts_items(self, place: int) -> bool:
         """Return whether a number counts items, by what follows: no more than two concerts."""
@@ -175,9 +158,6 @@ class LimitReader(RequestReader):
         found = self.vocabulary.names.at(self.words, start, self.lexicon.language)
         named = [name for each in found for name in each.values]
         return any(not self.vocabulary.is_place(name.tag) for name in named)
-
-    def _bound(self, kind: str, place: int) -> int:
-        return self.length("bound", kind, place)
 
     def _after(self, place: int) -> tuple[str, int] | None:
         """Read what follows an amount: at most, or more, +."""
@@ -245,7 +225,7 @@ class LimitReader(RequestReader):
 
     def _unit_follows(self, place: int) -> bool:
         found = self.find("unit", place)
-        return bool(found) and found is not None and found[0] in ("hours", "minutes", "players")
+        return found is not None and found[0] in ("hours", "minutes", "players")
 
     def _fillers(self, place: int) -> int:
         """Return how many small words stand before a number: a rating of at least ..."""
@@ -384,8 +364,6 @@ class Segmenter:
             for place, token in enumerate(self.tokens)
             if (back := self.lexicon.find("back", self.words, place))
         ]
-        if not said:
-            return atoms
         found: list[Atom] = []
         ends = [i for i, atom in enumerate(atoms) if atom.kind in _ENDS or atom.value == "but"]
         first = 0
@@ -442,7 +420,7 @@ class Segmenter:
         elif not self.vocabulary.has_dates and (length := self._dates.years_at(place)):
             yield _Candidate("date", None, length, 5)
         names = self.vocabulary.names.at(self.words, place, self.language)
-        years = years_at(self.words, place, self.lexicon) if self.vocabulary.has_years else None
+        years = self._dates.run_of_years(place) if self.vocabulary.has_years else None
         if years and not (years[0].is_decade and self._has_decades):
             yield _Candidate("years", years[0], years[1], 7)
         yield from self._named(names, place)

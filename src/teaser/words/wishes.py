@@ -136,8 +136,6 @@ OF_COLUMNS = frozenset({"at_most", "at_least"})
 ENDING = frozenset({"press", "never"})
 
 _ENDS = re.compile(r" for (today|week|always)$")
-_STEPS = re.compile(r"[+-]?[1-9]")
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -180,9 +178,10 @@ class Wish:
     words: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        problem = self._problem()
-        if problem:
-            raise _no_wish(f"{self.kind} {self.name}".strip(), problem)
+        if self.kind == "when":
+            Period.parse(self.name)
+        if not self._is_possible():
+            raise _no_wish(f"{self.kind} {self.name}".strip())
 
     def __str__(self) -> str:
         parts: list[str] = [self.kind]
@@ -207,61 +206,49 @@ class Wish:
         ParameterError
             If the text is no wish.
         """
-        kind, _, rest = text.partition(" ")
-        if kind not in KINDS:
-            raise _no_wish(text, f"It has to begin with one of {', '.join(KINDS)}.")
-        if kind == "variety":
-            return cls(kind, number=_number(text, rest))
-        if kind == "when":
-            return cls(kind, str(Period.parse(rest)))
-        if kind in OF_COLUMNS:
-            name, _, number = rest.rpartition(" ")
-            return cls(kind, name, number=_number(text, number))
-        lasts: Lasts = "always"
-        ends = _ENDS.search(rest) if kind in ENDING else None
-        if ends:
-            lasts = next(each for each in LASTS if each == ends[1])
-            rest = rest[: ends.start()]
-        if kind != "press":
-            return cls(kind, rest, lasts=lasts)
-        steps, _, name = rest.partition(" ")
-        if not _STEPS.fullmatch(steps):
-            raise _no_wish(text, "Write the steps before the tag, such as +4 or -2.")
-        return cls(kind, name, steps=int(steps), lasts=lasts)
+        word, _, rest = text.partition(" ")
+        kind = cast(Kind, word)
+        try:
+            if kind == "variety":
+                return cls(kind, number=float(rest))
+            if kind == "when":
+                return cls(kind, str(Period.parse(rest)))
+            if kind in OF_COLUMNS:
+                name, _, number = rest.rpartition(" ")
+                return cls(kind, name, number=float(number))
+            lasts: Lasts = "always"
+            ends = _ENDS.search(rest) if kind in ENDING else None
+            if ends:
+                lasts, rest = cast(Lasts, ends[1]), rest[: ends.start()]
+            steps, _, name = rest.partition(" ") if kind == "press" else ("0", "", rest)
+            return cls(kind, name, steps=int(steps), lasts=lasts)
+        except ParameterError:
+            raise
+        except ValueError:  # no number
+            raise _no_wish(text) from None
 
-    def _problem(self) -> str:
-        """Return what makes this wish impossible, or nothing."""
-        if self.kind not in KINDS:
-            return f"A wish is one of {', '.join(KINDS)}."
-        if self.lasts not in LASTS or (self.lasts != "always" and self.kind not in ENDING):
-            return "A press or a never lasts for today, for week or for always; all others always."
-        if (self.kind == "press") != (self.steps != 0) or abs(self.steps) > MOST_STEPS:
-            return f"A press has {-MOST_STEPS} to {MOST_STEPS} steps and not 0; all others none."
-        if self.kind in OF_TAGS and not all(part.strip() for part in self.name.partition("=")):
-            return "Name a tag as feature=value."
-        if self.kind == "when":
-            Period.parse(self.name)
-        elif self.kind != "variety" and not self.name.strip():
-            return "Name a column and a number." if self.kind in OF_COLUMNS else "Name an item."
-        return self._problem_of_number()
-
-    def _problem_of_number(self) -> str:
-        if self.kind not in OF_COLUMNS and self.kind != "variety":
-            return "" if self.number is None else "It takes no number."
-        if self.number is None or not math.isfinite(self.number):
-            return "It needs a finite number."
-        if self.kind == "variety":
-            if self.name:
-                return "Variety has no name."
-            return "" if 0 <= self.number <= 1 else "Variety is a number from 0 to 1."
-        if abs(self.number) > MAX_BOUND:
-            return f"A bound is a number from {-MAX_BOUND:g} to {MAX_BOUND:g}."
-        return ""
+    def _is_possible(self) -> bool:
+        """Whether there can be such a wish in some catalogue."""
+        may_end = self.lasts in LASTS if self.kind in ENDING else self.lasts == "always"
+        right_steps = (self.kind == "press") == (self.steps != 0) and abs(self.steps) <= MOST_STEPS
+        is_named = (self.kind == "variety") != bool(self.name.strip())
+        if self.kind in OF_TAGS:
+            is_named = all(part.strip() for part in self.name.partition("="))
+        lowest, highest = (0, 1) if self.kind == "variety" else (-MAX_BOUND, MAX_BOUND)
+        right_number = self.number is None
+        if self.kind in OF_COLUMNS or self.kind == "variety":
+            right_number = self.number is not None and lowest <= self.number <= highest
+        return self.kind in KINDS and may_end and right_steps and is_named and right_number
 
 
-def _no_wish(text: str, problem: str) -> ParameterError:
-    said = f"{shortened(text)!r} is not a wish. {problem}"
-    return ParameterError(said, problem="no wish")
+def _no_wish(text: str) -> ParameterError:
+    return ParameterError(
+        f"{shortened(text)!r} is not a wish. Write press +2 feature=value ({-MOST_STEPS} to "
+        f"{MOST_STEPS}, not 0); only, without or never feature=value; at_most or at_least COLUMN "
+        "NUMBER; when PERIOD; like ITEM; or variety 0.5 (0 to 1). A press or a never may end in "
+        "'for today' or 'for week'.",
+        problem="no wish",
+    )
 
 
 def _no_period(text: str) -> ParameterError:
@@ -277,12 +264,6 @@ def _written(number: float) -> str:
     """Return a number as a person writes it: no decimal point if it is whole."""
     whole = float(number).is_integer() and abs(number) < 2**53
     return str(int(number)) if whole else repr(float(number))
-
-
-def _number(text: str, number: str) -> float:
-    if not _NUMBER.fullmatch(number):
-        raise _no_wish(text, "It has to end in a number, such as 20 or 0.5.")
-    return float(number)
 
 
 # Steps of a mention, by its degree: a bit, plain, much. The last is the bound of a tag.

@@ -10,7 +10,7 @@ import pytest
 
 from teaser.data.demo import RULES, GeneratedEvents, dataset, generate
 from teaser.data.demo.generator import CATEGORY_COLUMNS, _generated
-from teaser.data.demo.places import distances_km, towns
+from teaser.data.demo.places import DISTANCES_KM, TOWNS
 from teaser.data.rules import Category, Rules
 from teaser.errors import ParameterError
 
@@ -97,13 +97,12 @@ def test_choices_precede_the_event(choices: pl.DataFrame) -> None:
 
 
 def test_choices_stay_near_home(choices: pl.DataFrame, homes: pl.DataFrame) -> None:
-    index = {town.name: position for position, town in enumerate(towns())}
+    index = {town.name: position for position, town in enumerate(TOWNS)}
     known = choices.join(homes, on="user_id").filter(pl.col("town") != pl.col("home"))
     here = known["home"].replace_strict(index).to_numpy()
     there = known["town"].replace_strict(index).to_numpy()
-    distances = distances_km()
-    chance = distances[here, np.random.default_rng(0).permutation(there)]
-    assert np.median(distances[here, there]) < 0.75 * np.median(chance)
+    chance = DISTANCES_KM[here, np.random.default_rng(0).permutation(there)]
+    assert np.median(DISTANCES_KM[here, there]) < 0.75 * np.median(chance)
 
 
 @pytest.mark.parametrize(

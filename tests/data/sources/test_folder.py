@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 from source_files import MOVIES_CSV, RATINGS_CSV, write
 
-from teaser.data.sources import folder
 from teaser.data.sources.folder import (
     READERS,
     Folder,
     detect,
-    read_lines,
     read_source,
     report_bad,
 )
@@ -38,13 +36,6 @@ def test_a_few_bad_lines_are_logged_and_more_are_refused(caplog: pytest.LogCaptu
     assert "1 of 100 lines of x are bad: line 7" in caplog.text
     with pytest.raises(TableError, match="2 of 100 lines of x are bad: line 7, line 8"):
         report_bad(Path("x"), [7, 8], 100, "are bad")
-
-
-def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder, "_LONGEST", 2**16)
-    write(tmp_path, a__dat="1::2\n" + "x" * 2**17)
-    with pytest.raises(TableError, match="has more than 65,536 bytes"):
-        list(read_lines(tmp_path / "a.dat"))
 
 
 class TestChoosing:

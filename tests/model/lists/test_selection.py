@@ -92,9 +92,9 @@ def test_unknown_names_raise_or_are_counted(model: Teaser) -> None:
 
 
 def test_ids_of_another_type_are_said(model: Teaser) -> None:
-    with pytest.raises(UnknownNameError, match=r"Item ids are texts, such as 'i0'; .* int"):
+    with pytest.raises(UnknownNameError, match=r"Item ids are texts, such as 'i0'"):
         model.recommend([], items=[3])
-    with pytest.raises(UnknownNameError, match="float"):
+    with pytest.raises(UnknownNameError, match=r"Unknown item 2\.5.* are texts"):
         model.recommend([cast(Any, 2.5)])
 
 

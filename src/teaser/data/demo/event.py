@@ -14,6 +14,8 @@ import numpy as np
 from jinja2 import Template
 
 from teaser.data.demo.places import (
+    TOWNS,
+    VENUE_KINDS,
     Town,
     VenueKind,
     draw_one,
@@ -21,8 +23,6 @@ from teaser.data.demo.places import (
     name_venue,
     neighbours,
     read_table,
-    towns,
-    venue_kinds,
 )
 from teaser.templates import environment
 
@@ -71,12 +71,6 @@ class Audience:
 
     price_factor: float = 1.0
     details: tuple[str, ...] = ()
-
-
-@cache
-def audiences() -> dict[str, Audience]:
-    """Return the audiences of ``audiences.toml`` by name."""
-    return {name: Audience(**table) for name, table in read_table("audiences").items()}
 
 
 @dataclass(frozen=True)
@@ -139,7 +133,7 @@ class Occasion:
     @property
     def type(self) -> EventType:
         """The type of event."""
-        return event_types()[self.offer.type]
+        return EVENT_TYPES[self.offer.type]
 
     @property
     def day(self) -> str:
@@ -190,12 +184,6 @@ class Label:
     when: tuple[Mapping[str, Any], ...]
 
 
-@cache
-def labels() -> dict[str, Label]:
-    """Return the labels of ``labels.toml`` by name."""
-    return {table["name"]: Label(**table) for table in read_table("labels")["labels"]}
-
-
 @dataclass(frozen=True)
 class GeneratedEvent:
     """An event as it is listed; ``appeal`` is the log of its popularity."""
@@ -213,8 +201,8 @@ def compose_events(n_events: int, seed: int, first: date) -> list[GeneratedEvent
     """Compose events with distinct titles, in the year from ``first``."""
     taken: set[str] = set()
     rng = np.random.default_rng([seed, 1])
-    size = np.array([town.population + 6 for town in towns()]) ** 0.8
-    town_indices = rng.choice(len(towns()), size=n_events, p=size / size.sum())
+    size = np.array([town.population + 6 for town in TOWNS]) ** 0.8
+    town_indices = rng.choice(len(TOWNS), size=n_events, p=size / size.sum())
     weights = np.array([offer.weight for offer in offers()])
     drawn = rng.choice(len(offers()), size=n_events, p=weights / weights.sum())
     return [
@@ -226,7 +214,7 @@ def compose_events(n_events: int, seed: int, first: date) -> list[GeneratedEvent
 def _compose(
     town_index: int, offer: Offer, first: date, taken: set[str], rng: np.random.Generator
 ) -> GeneratedEvent:
-    town = towns()[town_index]
+    town = TOWNS[town_index]
     occasion = draw_occasion(offer, town, first, rng)
     words = draw_words(occasion, neighbours(town_index), rng)
     title = draw_title(occasion, words, taken, rng)
@@ -244,24 +232,6 @@ def _compose(
         picture=picture,
         appeal=float(appeal + rng.normal(0, 0.6)),
     )
-
-
-@cache
-def offers() -> tuple[Offer, ...]:
-    """Return all offers of ``offers/*.toml``."""
-    return tuple(
-        _offer(**table) for name in _FILES for table in read_table(f"offers/{name}")["offers"]
-    )
-
-
-@cache
-def event_types() -> dict[str, EventType]:
-    """Return the types of event of ``types.toml`` by name."""
-    return {name: EventType(**table) for name, table in read_table("types").items()}
-
-
-def _offer(acts: tuple[dict[str, Any], ...], **table: Any) -> Offer:
-    return Offer(acts=tuple(Act(**act) for act in acts), **table)
 
 
 def draw_occasion(offer: Offer, town: Town, first: date, rng: np.random.Generator) -> Occasion:
@@ -316,7 +286,7 @@ def _draw_act(offer: Offer, town: Town, rng: np.random.Generator) -> tuple[Act, 
     for act in offer.acts:
         if "{water}" in act.text and not town.water:
             continue
-        kinds = [venue_kinds()[name] for name in act.kinds or offer.kinds]
+        kinds = [VENUE_KINDS[name] for name in act.kinds or offer.kinds]
         there = [(act, kind) for kind in kinds if kind.exists_in(town)]
         possible += there
         # Every act weighs the same, however many venues could house it.
@@ -333,7 +303,7 @@ def _draw_dates(
     first: date,
     rng: np.random.Generator,
 ) -> tuple[date, date]:
-    rule = event_types()[offer.type]
+    rule = EVENT_TYPES[offer.type]
     months = act.months or offer.months or (_WARM if kind.open_air else _ALL_YEAR)
     lengths = [n for n in rule.lengths if not (kind.open_air and rule.weekly and n > 36)]
     length = draw_one(lengths, rng)
@@ -356,16 +326,16 @@ def _draw_price(offer: Offer, kind: VenueKind, audience: str, rng: np.random.Gen
     if rng.random() < offer.free + 0.12 * (kind.often_free and offer.free > 0):
         return 0.0
     low, high = offer.prices
-    price = (low + (high - low) * rng.beta(1.4, 2.4)) * audiences()[audience].price_factor
+    price = (low + (high - low) * rng.beta(1.4, 2.4)) * AUDIENCES[audience].price_factor
     return max(1.0, float(round(price)) if price >= 15 else round(price * 2) / 2)
 
 
 def draw_labels(occasion: Occasion, rng: np.random.Generator) -> tuple[str, ...]:
     """Draw the names of labels that suit an occasion, at most four, in the order of the file."""
-    draws = rng.random(len(labels()))
+    draws = rng.random(len(LABELS))
     given = [
         label.name
-        for label, draw in zip(labels().values(), draws, strict=True)
+        for label, draw in zip(LABELS.values(), draws, strict=True)
         if draw < label.chance and any(meets(occasion, condition) for condition in label.when)
     ]
     return tuple(given[:_MOST])
@@ -429,7 +399,7 @@ def describe(
     """Write two or three sentences: what happens, a detail, and when."""
     details = occasion.act.details or occasion.offer.details or occasion.type.details
     if not occasion.type.weekly:
-        details = audiences()[occasion.audience].details or details
+        details = AUDIENCES[occasion.audience].details or details
     sentences = (occasion.act.text, draw_one(details, rng), _closing(occasion, given, rng))
     return " ".join(fill(sentence, words) for sentence in sentences if sentence)
 
@@ -453,7 +423,7 @@ def _closing(occasion: Occasion, given: tuple[str, ...], rng: np.random.Generato
         opening = f"From {hour}"
     else:
         opening = draw_one(_OPENINGS, rng).format(hour)
-    clauses = [labels()[name].clause for name in given]
+    clauses = [LABELS[name].clause for name in given]
     if occasion.price == 0 and "booking required" not in given:
         clauses.append("free of charge")
     return f"{opening}; {draw_one(clauses, rng)}." if clauses else f"{opening}."
@@ -478,6 +448,22 @@ def draw_picture(type_: str, theme: str, rng: np.random.Generator) -> str:
         **tables["palettes"][emblem["palette"]],
     )
     return re.sub(r">\s+<", "><", drawn).strip()
+
+
+# Types of event, audiences and labels by name.
+EVENT_TYPES = {name: EventType(**table) for name, table in read_table("types").items()}
+AUDIENCES = {name: Audience(**table) for name, table in read_table("audiences").items()}
+LABELS = {table["name"]: Label(**table) for table in read_table("labels")["labels"]}
+
+
+@cache
+def offers() -> tuple[Offer, ...]:
+    """Return all offers of ``offers/*.toml``, which take a while to read."""
+    return tuple(
+        Offer(**{**table, "acts": tuple(Act(**act) for act in table["acts"])})
+        for name in _FILES
+        for table in read_table(f"offers/{name}")["offers"]
+    )
 
 
 @cache

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.data.demo.event import GeneratedEvent, compose_events
-from teaser.data.demo.places import distances_km, read_table, towns
+from teaser.data.demo.places import DISTANCES_KM, TOWNS, read_table
 from teaser.data.rules import Category, ListOf, Rules
 from teaser.errors import ParameterError
+from teaser.parameters import check_count
 
 CATEGORY_COLUMNS = (
     "type",
@@ -72,15 +73,9 @@ def generate(
     n_events, n_users : how many of each, at least 1
     start : the first day of the year in which the events take place; today by default
     """
-    for name, value, least in (
-        ("seed", seed, 0),
-        ("n_events", n_events, 1),
-        ("n_users", n_users, 1),
-    ):
-        if value < least:
-            raise ParameterError(
-                f"{name} must be at least {least}, found {value}. Give a larger one."
-            )
+    check_count("seed", seed, least=0)
+    check_count("n_events", n_events)
+    check_count("n_users", n_users)
     made = _generated(n_events, n_users, seed, _first_day(start))
     return GeneratedEvents(made.interactions.clone(), made.items.clone())
 
@@ -119,14 +114,11 @@ def dataset(
 def _first_day(start: date | None) -> date:
     if start is None:
         return date.today()
-    if not isinstance(start, date):
-        raise ParameterError(
-            f"start must be a date, found {start!r}. Give one such as datetime.date(2026, 1, 1)."
-        )
     day = start.date() if isinstance(start, datetime) else start
-    if not _EARLIEST <= day <= _LATEST:
+    if not isinstance(day, date) or not _EARLIEST <= day <= _LATEST:
         raise ParameterError(
-            f"start must lie between {_EARLIEST} and {_LATEST}, found {day}. Give another date."
+            f"start must be a date from {_EARLIEST} to {_LATEST}, found {start!r}. Give one such "
+            "as datetime.date(2026, 1, 1)."
         )
     return day
 
@@ -181,13 +173,13 @@ def choose_events(
     prices = np.array([event.occasion.price for event in events])
     appeal = np.array([event.appeal for event in events])
     places = np.array([event.town_index for event in events])
-    speaks = np.array([[town.language != "fr", town.language != "nl"] for town in towns()])
+    speaks = np.array([[town.language != "fr", town.language != "nl"] for town in TOWNS])
     foreign = ~(speaks[:, None] & speaks[None]).any(axis=2)
     # Within half an hour's ride all places are near; beyond that every kilometre counts.
-    effort = np.hypot(distances_km(), _NEAR_KM) - _NEAR_KM
+    effort = np.hypot(DISTANCES_KM, _NEAR_KM) - _NEAR_KM
 
-    population = np.array([town.population for town in towns()])
-    homes = rng.choice(len(towns()), size=n_users, p=population / population.sum())
+    population = np.array([town.population for town in TOWNS])
+    homes = rng.choice(len(TOWNS), size=n_users, p=population / population.sum())
     tastes = _draw_tastes(n_users, names, rng)
     reach = np.exp(rng.normal(np.log(15), 0.4, size=n_users))
     reach[rng.random(n_users) < 0.06] *= 5

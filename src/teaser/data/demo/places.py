@@ -44,30 +44,10 @@ class Town:
 
 
 @cache
-def towns() -> tuple[Town, ...]:
-    """Return all towns of ``towns.toml``, in the order of the file."""
-    regions = read_table("towns").items()
-    return tuple(Town(region=region, **town) for region, rows in regions for town in rows)
-
-
-@cache
-def distances_km() -> NDArray[np.float64]:
-    """Return the great-circle distances between all towns, of shape (n_towns, n_towns)."""
-    latitude = np.radians([town.latitude for town in towns()])
-    longitude = np.radians([town.longitude for town in towns()])
-    across = np.sin((latitude[:, None] - latitude) / 2) ** 2
-    along = np.sin((longitude[:, None] - longitude) / 2) ** 2
-    haversine = across + np.cos(latitude[:, None]) * np.cos(latitude) * along
-    distances: NDArray[np.float64] = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(haversine))
-    distances.flags.writeable = False
-    return distances
-
-
-@cache
 def neighbours(town_index: int, count: int = 4) -> tuple[Town, ...]:
     """Return the ``count`` towns nearest to a town, nearest first."""
-    order = np.argsort(distances_km()[town_index], kind="stable")
-    return tuple(towns()[int(index)] for index in order if index != town_index)[:count]
+    order = np.argsort(DISTANCES_KM[town_index], kind="stable")
+    return tuple(TOWNS[int(index)] for index in order if index != town_index)[:count]
 
 
 @dataclass(frozen=True)
@@ -109,13 +89,6 @@ class VenueKind:
         return has[self.needs]
 
 
-@cache
-def venue_kinds() -> dict[str, VenueKind]:
-    """Return all kinds of venue of ``venues.toml`` by name."""
-    kinds = read_table("venues")["kinds"]
-    return {name: VenueKind(name=name, **kind) for name, kind in kinds.items()}
-
-
 def landmarks(kind: VenueKind, town: Town) -> tuple[str, ...]:
     """Return the names of the well-known venues of this kind in a town, often none."""
     names: tuple[str, ...] = read_table("venues")["landmarks"].get(town.name, {}).get(kind.name, ())
@@ -152,3 +125,24 @@ def _freeze(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _freeze(entry) for key, entry in value.items()}
     return tuple(map(_freeze, value)) if isinstance(value, list) else value
+
+
+def _distances(towns: Sequence[Town]) -> NDArray[np.float64]:
+    """Return the great-circle distances between all towns, of shape (n_towns, n_towns)."""
+    latitude = np.radians([town.latitude for town in towns])
+    longitude = np.radians([town.longitude for town in towns])
+    across = np.sin((latitude[:, None] - latitude) / 2) ** 2
+    along = np.sin((longitude[:, None] - longitude) / 2) ** 2
+    haversine = across + np.cos(latitude[:, None]) * np.cos(latitude) * along
+    distances: NDArray[np.float64] = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(haversine))
+    return distances
+
+
+# All towns in the order of the file, the kilometres between them, and the kinds of venue by name.
+TOWNS = tuple(
+    Town(region=region, **town) for region, rows in read_table("towns").items() for town in rows
+)
+DISTANCES_KM = _distances(TOWNS)
+VENUE_KINDS = {
+    name: VenueKind(name=name, **kind) for name, kind in read_table("venues")["kinds"].items()
+}

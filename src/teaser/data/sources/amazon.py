@@ -3,7 +3,6 @@
 import ast
 import html
 import json
-import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -31,23 +30,16 @@ from teaser.errors import ParameterError, TableError
 
 # A larger time is in milliseconds: in seconds it would be after the year 5000.
 _MILLISECONDS = 10**11
-_REVIEW = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64, "timestamp": pl.Int64}
+_REVIEW = dict.fromkeys(("user_id", "item_id", "rating", "timestamp"), pl.String())
 _PRODUCT = {
-    "item_id": pl.String,
-    "title": pl.String,
-    "description": pl.String,
-    "price": pl.Float64,
-    "brand": pl.String,
+    **dict.fromkeys(("item_id", "title", "description", "price", "brand"), pl.String()),
     "categories": pl.List(pl.String),
-    "picture": pl.String,
-    "link": pl.String,
+    "picture": pl.String(),
 }
 _MARKUP = re.compile(
     r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|</?[a-z][^<>]*>", re.DOTALL | re.IGNORECASE
 )
-_PRICE = re.compile(
-    r"(?:from\s+)?\$?\s*(\d[\d,]*(?:\.\d+)?)(?:\s*-\s*\$?\s*\d[\d,]*(?:\.\d+)?)?", re.IGNORECASE
-)
+_PRICE = r"(?i)^(?:from\s+)?\$?\s*(\d[\d,]*(?:\.\d+)?)(?:\s*-\s*\$?\s*\d[\d,]*(?:\.\d+)?)?$"
 
 
 def _files(folder: Folder, kind: str) -> list[Path]:
@@ -133,20 +125,18 @@ def read_amazon_video_games(folder: str | Path) -> Source:
 def _choose_file(folder: str | Path | None, given: str | Path | None, kind: str) -> Path:
     """Return the file of reviews or products: the one given, or the only one in the folder."""
     if given is not None:
-        path = Path(given)
-        if not path.is_file():
-            raise TableError(f"There is no file {path} to read the {kind} from.")
-        return path
+        if not Path(given).is_file():
+            raise TableError(f"There is no file {given} to read the {kind} from.")
+        return Path(given)
     if folder is None:
         raise ParameterError(f"Give a folder, or the file of the {kind} as {kind}=.")
     files = Folder(Path(folder))
     found = _files(files, kind)
     if len(found) != 1:
         looked = "meta*.json" if kind == "meta" else "*.json not called meta"
-        names = f"{len(found)} files fit" if found else "no file fits"
         raise TableError(
-            f"The {kind} were looked for in {files.path} as {looked} (or .jsonl, also .gz), "
-            f"and {names}. Found: {files.listing()}. Name the file with {kind}=."
+            f"The {kind} were looked for in {files.path} as {looked} (or .jsonl, also .gz), and "
+            f"{len(found)} files fit. Found: {files.listing()}. Name the file with {kind}=."
         )
     return found[0]
 
@@ -163,10 +153,15 @@ def _without_shared(lists: pl.Series) -> pl.Series:
 
 def _read_reviews(path: Path) -> pl.DataFrame:
     """Return user_id, item_id, rating and timestamp (seconds) of each review."""
-    frame = _read(path, _review, _REVIEW)
+    time = pl.col("timestamp").cast(pl.Float64, strict=False)
+    seconds = pl.when(time > _MILLISECONDS).then(time / 1000).otherwise(time)
+    frame = _read(path, _review, _REVIEW).with_columns(
+        pl.col("rating").cast(pl.Float64, strict=False).fill_nan(None),
+        seconds.cast(pl.Int64, strict=False),
+    )
     for column in ("user_id", "item_id", "rating"):
         if frame[column].null_count() == frame.height:
-            first = next((record for _, record in _records(path) if record), {})
+            first = next(filter(None, _records(path)), {})
             raise TableError(
                 f"No line of {path} has a {column} under a name of 2014, 2018 or 2023. "
                 f"The first line has: {', '.join(map(str, first))}. Are these reviews?"
@@ -177,20 +172,19 @@ def _read_reviews(path: Path) -> pl.DataFrame:
 def _read_products(path: Path, wanted: pl.Series) -> pl.DataFrame:
     """Return the products that were reviewed; most of the file is not."""
     known = set(wanted.drop_nulls().to_list())
-    odd_prices: list[Any] = []
-
-    def product(record: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        return _product(record, odd_prices) if _item_id(record) in known else None
-
-    frame = _read(path, product, _PRODUCT)
+    frame = _read(path, lambda each: _product(each) if _item_id(each) in known else None, _PRODUCT)
     if frame.height == 0:
         LOG.warning(f"None of the {len(known):,} reviewed items is described in {path}.")
     described = frame["item_id"].n_unique()
     LOG.info(f"{described:,} of {len(known):,} reviewed items are described in {path}.")
-    if odd_prices:
-        few = ", ".join(repr(cell)[:40] for cell in odd_prices[:3])
-        LOG.info(f"{len(odd_prices):,} prices of {path} could not be read, such as {few}.")
-    return frame
+    written = frame["price"].str.strip_chars()
+    prices = written.str.extract(_PRICE).str.replace_all(",", "").cast(pl.Float64)
+    odd = written.filter(prices.is_null() & written.is_not_null())
+    if len(odd):
+        few = ", ".join(repr(cell)[:40] for cell in odd.head(3))
+        LOG.info(f"{len(odd):,} prices of {path} could not be read, such as {few}.")
+    link = pl.format("https://www.amazon.com/dp/{}", "item_id")
+    return frame.with_columns(prices, link.alias("link"))
 
 
 def _read(
@@ -204,7 +198,7 @@ def _read(
 
     def rows() -> Iterator[tuple[Any, ...]]:
         nonlocal number
-        for number, record in _records(path):
+        for number, record in enumerate(_records(path), 1):
             if record is None:
                 bad.append(number)
             elif (cells := row(record)) is not None:
@@ -218,11 +212,11 @@ def _read(
     return frame
 
 
-def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
-    """Yield each line that is not blank, numbered from 1, as an object, or None for a bad one."""
-    for number, line in enumerate(read_lines(path), 1):
+def _records(path: Path) -> Iterator[Mapping[str, Any] | None]:
+    """Yield each line that is not blank as an object, or None for a bad one."""
+    for line in read_lines(path):
         if line.strip():
-            yield number, _parse(line)
+            yield _parse(line)
 
 
 def _parse(line: bytes) -> Mapping[str, Any] | None:
@@ -256,52 +250,27 @@ def _item_id(record: Mapping[str, Any]) -> str | None:
 
 
 def _review(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    user = _first(record, "reviewerID", "user_id")
-    time = _number(_first(record, "unixReviewTime", "timestamp"))
-    if time is not None and time > _MILLISECONDS:
-        time /= 1000
-    return (
-        None if user is None else str(user),
+    cells = (
+        _first(record, "reviewerID", "user_id"),
         _item_id(record),
-        _number(_first(record, "overall", "rating")),
-        None if time is None else int(time),
+        _first(record, "overall", "rating"),
+        _first(record, "unixReviewTime", "timestamp"),
     )
+    return tuple(None if cell is None else str(cell) for cell in cells)
 
 
-def _product(record: Mapping[str, Any], odd_prices: list[Any]) -> tuple[Any, ...]:
-    """Return the cells of `_PRODUCT`; prices that cannot be read are added to `odd_prices`."""
-    item_id = _item_id(record)
-    raw_price = _first(record, "price")
-    price = _price(raw_price)
-    if raw_price is not None and price is None:
-        odd_prices.append(raw_price)
+def _product(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the cells of `_PRODUCT`."""
+    price = _first(record, "price")
     return (
-        item_id,
+        _item_id(record),
         clean_text(_first(record, "title")),
         clean_text(_first(record, "description")),
-        price,
+        None if price is None else str(price),
         _brand(_first(record, "brand", "store")),
         _leaves(_first(record, "categories", "category")),
         _picture(record),
-        f"https://www.amazon.com/dp/{item_id}",
     )
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _price(value: Any) -> float | None:
-    """Return a price in dollars, the lower end of a range; None for anything else."""
-    if isinstance(value, str):
-        found = _PRICE.fullmatch(value.strip())
-        value = found[1].replace(",", "") if found else None
-    price = None if isinstance(value, bool) else _number(value)
-    return price if price is not None and price >= 0 else None
 
 
 def clean_text(value: Any) -> str | None:

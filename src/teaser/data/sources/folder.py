@@ -10,13 +10,7 @@ from typing import Any, ParamSpec
 
 import polars as pl
 
-from teaser.data.reading import (
-    MAX_BAD_SHARE,
-    is_packed,
-    need_columns,
-    read_table,
-    read_text,
-)
+from teaser.data.reading import MAX_BAD_SHARE, need_columns, read_table
 from teaser.data.rules import ListOf, Rule, Rules
 from teaser.errors import DataError, ParameterError, TableError, closest
 from teaser.files import open_unpacked
@@ -24,7 +18,6 @@ from teaser.files import open_unpacked
 LOG = logging.getLogger("teaser")
 _NAMED = 5
 _LISTED = 20
-_LONGEST = 2**26
 MIN_ITEMS = 3
 POPULAR = "it measures popularity, which the model learns by itself"
 P = ParamSpec("P")
@@ -74,9 +67,7 @@ class Folder:
 def read_csv(path: Path, what: str, types: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """Read a csv file with these columns; a column with a cell of another type stays text."""
     try:
-        # polars reads large files in place; it would unpack them however far they expand.
-        source = read_text(path, "utf-8")[0] if is_packed(path) else path
-        frame = pl.read_csv(source, schema_overrides=dict(types))
+        frame = pl.read_csv(path, schema_overrides=dict(types))
     except (pl.exceptions.PolarsError, OSError):
         frame = read_table(path, what=what)
     need_columns(frame, types, f"the {what} of {path}")
@@ -102,23 +93,21 @@ def read_dat(path: Path, columns: Sequence[str], *, wide: str) -> pl.DataFrame:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    before = columns.index(wide)
-    after = len(columns) - before - 1
-    rows, bad = [], []
-    lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
-        fields = line.strip("\r").split("::")
-        if len(fields) >= len(columns):
-            end = len(fields) - after
-            cells = [*fields[:before], "::".join(fields[before:end]), *fields[end:]]
-            rows.append([cell.strip() for cell in cells])
-        elif line.strip("\r"):
-            bad.append(number)
-    if not rows and not bad:
+    fields = "::".join("(.*)" if column == wide else "(.*?)" for column in columns)
+    cells = pl.col("line").str.strip_chars_end("\r").str.extract_groups(f"^{fields}$")
+    rows = (
+        pl.DataFrame({"line": text.split("\n")})
+        .with_row_index("number", 1)
+        .filter(pl.col("line").str.strip_chars() != "")
+        .with_columns(cells.struct.rename_fields(list(columns)))
+        .unnest("line")
+    )
+    if not rows.height:
         raise TableError(f"{path} is empty.")
+    bad = rows.filter(pl.col(columns[0]).is_null())["number"].to_list()
     why = f"have fewer than {len(columns)} fields separated by '::'"
-    report_bad(path, bad, len(rows) + len(bad), why)
-    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
+    report_bad(path, bad, rows.height, why)
+    return rows.drop_nulls(columns[0]).select(pl.col(columns).str.strip_chars())
 
 
 def as_numbers(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
@@ -134,10 +123,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file, gzipped or not, one at a time."""
     try:
         with open_unpacked(path) as file:
-            while line := file.readline(_LONGEST):
-                if len(line) == _LONGEST:
-                    raise TableError(f"A line of {path} has more than {_LONGEST:,} bytes.")
-                yield line
+            yield from file
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(f"{path} could not be read: {error}. Is the download complete?") from error
 
@@ -162,11 +148,8 @@ def add_list(items: pl.DataFrame, pairs: pl.DataFrame, column: str) -> pl.DataFr
         Two columns: the key, which the items have too, and a value.
     """
     key, value = pairs.columns
-    lists = (
-        pairs.unique(maintain_order=True)
-        .group_by(key, maintain_order=True)
-        .agg(pl.col(value).alias(column))
-    )
+    unique = pairs.unique(maintain_order=True).rename({value: column})
+    lists = unique.group_by(key, maintain_order=True).agg(column)
     return items.join(lists, on=key, how="left", maintain_order="left")
 
 
