@@ -26,12 +26,12 @@ from teaser.errors import ParameterError, ResourceError, counted
 from teaser.files import available_memory, say_bytes
 from teaser.model._arrays import n_cores
 from teaser.model.filters import Filters, ResolvedFilters, check_names, known_history
-from teaser.model.scores import Scored, match_of, top_k_rows
+from teaser.model.scores import match_of, top_k_rows
 from teaser.model.tables import History, ItemTable
 from teaser.parameters import check_count, check_k
 from teaser.profile import DEFAULT_STEERING, Steering
 from teaser.progress import progress_bar
-from teaser.recommend import RecommendationBatch, Recommendations, reason_type
+from teaser.recommend import reason_type
 
 Array = NDArray[Any]
 
@@ -574,7 +574,7 @@ def list_columns(
     scores: Array,
     options: ListOptions,
     placed: ResolvedFilters,
-    entries: Callable[[int, Array, Scored], Recommendations],
+    told: Callable[[Array, Array], dict[str, Any]],
 ) -> tuple[Array, dict[str, pl.Series]]:
     """Return the best items of several users: the row of each entry's user, and columns.
 
@@ -582,8 +582,8 @@ def list_columns(
     ----------
     rows, scores
         Histories, and the scores of all items, boosts included (users x items).
-    entries
-        Returns the list of a user with its reasons, given the row, the positions and the scores.
+    told
+        Returns the columns of the reasons, given the row and the item of each entry.
     """
     ids = items.metadata.to_series(0)
     seen, k = rows if options.exclude_history else None, min(options.k, len(items))
@@ -599,12 +599,7 @@ def list_columns(
         "match": pl.Series(match_of(score, highest), dtype=pl.Float64),
     }
     if options.reasons:
-        found = (
-            entries(u, own[own >= 0], Scored(scores[u].astype(np.float64)))
-            for u, own in enumerate(places)
-        )
-        told = RecommendationBatch(found).to_frame().select("general", "boost", "other", "reasons")
-        columns |= told.cast({"reasons": reason_type(ids.dtype)}).to_dict()
+        columns |= told(user, item)
     return user, columns
 
 

@@ -18,7 +18,7 @@ from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import ManyAbout, UserRows
 from teaser.model.filters import ResolvedFilters
 from teaser.model.prediction import PREDICTED
-from teaser.model.scores import Scored, UserState, UserStates
+from teaser.model.scores import Scored, UserStates
 from teaser.model.tables import ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
@@ -285,15 +285,13 @@ class Product(TaggedModel):
         explained = super()._score_block(states, placed)
         return multiply(explained, self.parts[1].score_batch(states.rows))
 
-    def _score(self, state: UserState, placed: ResolvedFilters) -> ScoredParts:
-        explained = placed.boosted(self.score_state(state))
-        viewed = dict(zip(state.seen.tolist(), state.strengths.tolist(), strict=True))
-        row = self.item_table_.rows([viewed])
-        unexplained = self.parts[1].score_batch(row)[0]
-        return ScoredParts(multiply(explained[None], unexplained[None])[0], explained, unexplained)
+    def _score(self, state: UserStates, placed: ResolvedFilters) -> ScoredParts:
+        explained = super()._score_block(state, placed)
+        unexplained = self.parts[1].score_batch(state.rows)
+        return ScoredParts(multiply(explained, unexplained)[0], explained[0], unexplained[0])
 
     def _explanation(
-        self, i: int, state: UserState, scored: Scored, placed: ResolvedFilters
+        self, i: int, state: UserStates, scored: Scored, placed: ResolvedFilters
     ) -> Explanation:
         said = super()._explanation(i, state, scored, placed)
         if not isinstance(scored, ScoredParts):
@@ -303,14 +301,12 @@ class Product(TaggedModel):
     def _entries(
         self,
         places: Array,
-        state: UserState,
+        state: UserStates,
         scored: Scored,
         negative: bool,
         placed: ResolvedFilters,
-        *,
-        evidence: bool = True,
     ) -> Recommendations:
-        entries = super()._entries(places, state, scored, negative, placed, evidence=evidence)
+        entries = super()._entries(places, state, scored, negative, placed)
         if not isinstance(scored, ScoredParts):
             return entries
         return Recommendations(
@@ -319,7 +315,7 @@ class Product(TaggedModel):
         )
 
     def _difference(
-        self, pair: tuple[int, int], state: UserState, scored: Scored, placed: ResolvedFilters
+        self, pair: tuple[int, int], state: UserStates, scored: Scored, placed: ResolvedFilters
     ) -> Difference:
         found = super()._difference(pair, state, scored, placed)
         if not isinstance(scored, ScoredParts):
