@@ -15,7 +15,6 @@ from teaser.errors import ParameterError, ResourceError, UnknownNameError
 from teaser.extensions import Remainder
 from teaser.model import all_lists, gpu
 from teaser.model._arrays import n_cores
-from teaser.model.all_lists import write_frames
 from teaser.model.baselines.popularity import Popularity
 from teaser.model.scores import top_k_rows
 from teaser.testing import RULES, assert_same_lists, example_dataset, example_tables, user_histories
@@ -39,9 +38,9 @@ def test_the_size_of_a_batch_changes_nothing(model: Teaser, data: Dataset) -> No
 def test_one_file_holds_what_the_frame_does(model: Teaser, data: Dataset, tmp_path: Path) -> None:
     path = tmp_path / "lists.parquet"
     for reasons in (False, True):
-        lazy = model.recommend_all(data, k=5, out=path, batch_size=32, reasons=reasons)
+        lazy = model.recommend_all(data, k=5, out=path, batch_size=7, reasons=reasons)
         assert isinstance(lazy, pl.LazyFrame)
-        frame = model.recommend_all(data, k=5, batch_size=32, reasons=reasons)
+        frame = model.recommend_all(data, k=5, batch_size=7, reasons=reasons)
         assert_frame_equal(pl.read_parquet(path), frame)
         assert_frame_equal(lazy.collect(), frame)
     assert [p.name for p in tmp_path.iterdir()] == ["lists.parquet"]
@@ -218,17 +217,6 @@ def test_what_has_no_score_is_not_listed(dtype: str) -> None:
     scores = np.array([[-np.inf, 1.0, -np.inf, -3.0], [-np.inf] * 4], dtype=dtype)
     found = top_k_rows(scores, 3, exclude=None, tie=np.zeros(4))
     assert found.tolist() == [[1, 3, -1], [-1, -1, -1]]
-
-
-@pytest.mark.parametrize("n", [0, 1, 50])
-def test_a_file_holds_the_frames_in_their_order(
-    n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(all_lists, "_FILE_ROWS", 20)
-    frames = (pl.DataFrame({"n": [k]}) for k in range(n))
-    write_frames(frames, pl.Schema({"n": pl.Int64}), tmp_path / "some.parquet")
-    assert pl.read_parquet(tmp_path / "some.parquet")["n"].to_list() == list(range(n))
-    assert [path.name for path in tmp_path.iterdir()] == ["some.parquet"]
 
 
 def test_a_folder_and_a_stream_take_no_file(model: Teaser, tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from polars.testing import assert_frame_equal
 from teaser import Dataset, Teaser
 from teaser.errors import ParameterError, UnknownNameError
 from teaser.model import all_lists as history_table
-from teaser.model.all_lists import PairPeople, TablePeople, find_people
-from teaser.model.filters import ResolvedFilters
 from teaser.testing import assert_same_lists, example_dataset
 
 
@@ -49,12 +47,6 @@ def test_a_table_is_listed_in_any_pieces(
 ) -> None:
     some = table.filter(pl.col("user_id").is_in(table["user_id"].unique().sort()[:40].implode()))
     monkeypatch.setattr(history_table, "_USERS", rows)
-    batches = list(find_people(some, model, ResolvedFilters()).batches(size))
-    assert max(len(batch.users) for batch in batches) <= max(size, 1)
-    assert (
-        pl.concat([batch.users for batch in batches]).to_list()
-        == some["user_id"].unique(maintain_order=True).to_list()
-    )
     found = model.recommend_all(some, k=4, batch_size=size)
     own = wanted.filter(pl.col("user_id").is_in(some["user_id"].unique().implode()))
     assert_same_lists(found, own)
@@ -119,22 +111,16 @@ def test_unknown_items_are_refused_or_counted(
         (pl.DataFrame({"user_id": [2, None], "item_id": ["i1", "i2"]}), "without a user_id"),
         (
             pl.DataFrame({"user_id": [2], "item_id": ["i1"], "strength": [float("nan")]}),
-            "not a finite number",
+            "must be a finite number",
         ),
         (
             pl.DataFrame({"user_id": [2], "item_id": ["i1"], "strength": ["much"]}),
-            "strength holds numbers beside items, found String",
-        ),
-        (
-            pl.DataFrame({"user_id": [2], "item_id": [["i1"]], "strength": [1.0]}),
-            "strength holds lists of numbers beside lists of items, found Float64",
+            "cannot be read",
         ),
         (
             pl.DataFrame({"user_id": [2], "item_id": [["i1", "i2"]], "strength": [[1.0]]}),
             "User 2 .* has 2 items and 1 strengths",
         ),
-        (pl.DataFrame({"user_id": [[2]], "item_id": ["i1"]}), r"user_id .* found List\(Int64\)"),
-        (pl.DataFrame({"user_id": [2], "item_id": [[["i1"]]]}), "item_id holds ids, or lists"),
         ("nowhere.parquet", "'nowhere.parquet'"),
         (Path("/"), "Dataset.load"),
         ([("a", ["i1"], 3)], "pairs of a user id"),
@@ -185,8 +171,6 @@ def test_nobody_has_no_lists(model: Teaser) -> None:
     nobody = pl.DataFrame(schema={"user_id": pl.String, "item_id": pl.String})
     assert model.recommend_all(nobody).height == 0
     assert model.recommend_all([]).height == 0
-    assert isinstance(find_people([], model, ResolvedFilters()), PairPeople)
-    assert isinstance(find_people(nobody, model, ResolvedFilters()), TablePeople)
 
 
 def test_files_that_are_none_are_said(model: Teaser, tmp_path: Path) -> None:
