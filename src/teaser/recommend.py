@@ -14,14 +14,6 @@ from teaser.profile import GENERAL
 
 # The name of what is not among the reasons.
 OTHER = "other tags"
-# The fields of one reason in a frame; the item id of a viewed item has the type of the ids.
-_REASON = {
-    "kind": pl.String,
-    "feature": pl.String,
-    "value": pl.String,
-    "contribution": pl.Float64,
-    "share": pl.Float64,
-}
 
 
 @dataclass(frozen=True)
@@ -144,10 +136,11 @@ def _card(entry: Recommendation) -> Card:
     return Card(title, str(entry.item_id), entry.match, [*reasons, *rest], entry.note)
 
 
-def reason_type(ids: pl.DataType | Any) -> pl.List:
+def reason_type(ids: Any) -> pl.List:
     """Return the type of a column of reasons, given the type of the item ids."""
-    kind, feature, value, *numbers = _REASON.items()
-    return pl.List(pl.Struct(dict([kind, feature, value, ("item_id", ids), *numbers])))
+    texts = dict.fromkeys(("kind", "feature", "value"), pl.String)
+    numbers = dict.fromkeys(("contribution", "share"), pl.Float64)
+    return pl.List(pl.Struct({**texts, "item_id": ids, **numbers}))
 
 
 def _frame(
@@ -202,19 +195,19 @@ def reason_column(pairs: Iterable[tuple[int, AnyReason]], n: int, ids: Any) -> p
 
 def reason_fields(reason: AnyReason) -> dict[str, Any]:
     """Return a reason as the fields of a row; `value` is what a person would read."""
-    numbers = {"contribution": reason.contribution, "share": reason.share}
+    kind, feature, value, item_id = reason.kind, None, "", None
     if isinstance(reason, BoostReason):
         feature, value = reason.named
-        return _fields("boost", feature, value, None) | numbers
-    if isinstance(reason, Reason):
-        value = " / ".join(tag.value for tag in reason.tags)
-        return _fields("tag", reason.tag.feature, value, None) | numbers
-    shown = str(reason.item_id) if reason.title is None else reason.title
-    kind = "disliked" if reason.disliked else "viewed"
-    return _fields(kind, None, shown, reason.item_id) | numbers
-
-
-def _fields(
-    kind: str, feature: str | None, value: str, item_id: int | str | None
-) -> dict[str, Any]:
-    return {"kind": kind, "feature": feature, "value": value, "item_id": item_id}
+    elif isinstance(reason, Reason):
+        feature, value = reason.tag.feature, " / ".join(tag.value for tag in reason.tags)
+    else:
+        value, kind = named_reason(reason)
+        item_id = reason.item_id
+    return {
+        "kind": kind,
+        "feature": feature,
+        "value": value,
+        "item_id": item_id,
+        "contribution": reason.contribution,
+        "share": reason.share,
+    }

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -97,56 +98,34 @@ class Scored:
         return max(0.0, float(self.scores[item_index])) / self.highest if self.highest > 0 else 0.0
 
 
-def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
-    """Return p = sum_i x_i E_i over each history (users x tags), in double precision.
+def sum_rows(matrix: Encoder, rows: sp.csr_array) -> Array:
+    """Return sum_i x_i M_i over each history (users x columns), in double precision.
 
-    Items beyond the encoder's rows add nothing.
+    Items beyond the rows of the matrix, which were added after the fit, add nothing.
 
     Parameters
     ----------
+    matrix
+        The encoder or the remainder, dense or csr.
     rows
         Histories with the strength x of each item (users x items).
     """
-    n_learned, n_tags = encoder.shape
-    raw = np.zeros((rows.shape[0], n_tags))
-    if rows.shape[0] >= _MANY_USERS and not sp.issparse(encoder):
-        X = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
-        fast = kernels_for(X.nnz * n_tags)
-        if fast is not None:
-            fast.add_rows(X.indptr, X.indices, X.data, np.asarray(encoder), raw)
-            return raw
-    # One user at a time: the same bits alone and in a batch.
-    for user in range(rows.shape[0]):
-        span = slice(rows.indptr[user], rows.indptr[user + 1])
-        raw[user] = weighted_sum(encoder, rows.indices[span], rows.data[span])
-    return raw
-
-
-def weighted_sum(matrix: Encoder, places: Array, weights: Array) -> Array:
-    """Return the weighted sum of some rows of a matrix, dense or csr, in double precision.
-
-    Places beyond its rows, of items that were added after the fit, add nothing.
-    """
-    known = places < matrix.shape[0]
-    rows, x = matrix[places[known]], weights[known].astype(np.float64)
-    if sp.issparse(matrix):
-        parts = rows.data * np.repeat(x, np.diff(rows.indptr))
-        return np.bincount(rows.indices, parts, minlength=matrix.shape[1])
-    weighted = rows if (x == 1).all() else x[:, None] * rows
-    return np.asarray(weighted.sum(axis=0, dtype=np.float64))
-
-
-def viewed_sum(R: RemainderMatrix, places: Array, n_items: int, strengths: Array) -> Array:
-    """Return sum_i x_i R_ij over a history for every item j (n_items), in double precision.
-
-    Items beyond those of R, which were added after the fit, add nothing and get nothing.
-
-    Parameters
-    ----------
-    places, strengths
-        The positions of the history's items, and x, the strength of each.
-    """
-    return np.pad(weighted_sum(R, places, strengths), (0, n_items - R.shape[1]))
+    n_learned, width = matrix.shape
+    X = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
+    out = np.zeros((X.shape[0], width))
+    is_sparse = sp.issparse(matrix)
+    n_terms = X.nnz * (matrix.nnz // max(1, n_learned) if is_sparse else width)
+    fast = kernels_for(n_terms) if X.shape[0] >= _MANY_USERS else None
+    if fast is not None and is_sparse:
+        of_X, of_M = ((M.indptr, M.indices, M.data) for M in (X, matrix))
+        fast.add_sparse_rows(*of_X, *of_M, out)
+    elif fast is not None:
+        fast.add_rows(X.indptr, X.indices, X.data, np.asarray(matrix), out)
+    else:
+        # One user at a time: the same bits alone and in a batch.
+        for user, (first, last) in enumerate(pairwise(X.indptr)):
+            out[user] = X.data[first:last] @ matrix[X.indices[first:last]]
+    return out
 
 
 def score_parts(

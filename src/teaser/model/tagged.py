@@ -70,8 +70,8 @@ from teaser.model.scores import (
     check_steered,
     press_steps,
     score_parts,
+    sum_rows,
     tag_steps,
-    viewed_sum,
 )
 from teaser.model.tables import (
     History,
@@ -95,8 +95,6 @@ from teaser.transparency import DataSources, Transparency
 Array = NDArray[Any]
 # A group with most of a history that is longer tells nothing of a user.
 _FEW = 4
-# From so many users on, what they viewed is summed by one product.
-_MANY_USERS = 32
 # Scores of one block of users, about 8 MB.
 _NUMBERS = 2**20
 # The certainty of a profile is measured on these lengths, each on so many users at least.
@@ -364,24 +362,11 @@ class TaggedModel(Model, abstract=True):
 
     def decode_viewed(self, rows: sp.csr_array) -> Array:
         """Return what histories add to every item by the remainder (users x items), unweighted."""
-        out = np.zeros(rows.shape)
-        R = self.remainder_
-        if sp.issparse(R) and rows.shape[0] >= _MANY_USERS:
-            n_learned, width = R.shape
-            known = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
-            fast = kernels_for(known.nnz * R.nnz // max(1, n_learned))
-            if fast is not None:
-                of_X, of_R = ((M.indptr, M.indices, M.data) for M in (known, R))
-                fast.add_sparse_rows(*of_X, *of_R, out)
-                return out
-            out[:, :width] = (known @ sp.csr_array(R, dtype=np.float64)).toarray()
-            return out
-        for user in range(rows.shape[0]):
-            span = slice(rows.indptr[user], rows.indptr[user + 1])
-            if self.remainder_ is not None:
-                seen, strengths = rows.indices[span], rows.data[span]
-                out[user] = viewed_sum(self.remainder_, seen, rows.shape[1], strengths)
-        return out
+        if self.remainder_ is None:
+            return np.zeros(rows.shape)
+        added = sum_rows(self.remainder_, rows)
+        # Items that were added after the fit get nothing.
+        return np.pad(added, ((0, 0), (0, rows.shape[1] - added.shape[1])))
 
     def user_states(
         self,
