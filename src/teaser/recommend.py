@@ -150,19 +150,16 @@ def _frame(
 ) -> pl.DataFrame:
     found = list(entries)
     ids = id_type(r.item_id for _, r in found)
+    numbers = ("score", "match", "general", "boost", "other")
     columns = {
         **first,
         "rank": pl.Int64,
         "item_id": ids,
         "title": pl.String,
-        "score": pl.Float64,
-        "match": pl.Float64,
-        "general": pl.Float64,
-        "boost": pl.Float64,
-        "other": pl.Float64,
+        **dict.fromkeys(numbers, pl.Float64),
     }
     rows = (
-        (*user, rank, r.item_id, r.title, r.score, r.match, r.general, r.boost, r.other)
+        (*user, rank, r.item_id, r.title, *(getattr(r, name) for name in numbers))
         for user, (rank, r) in zip(who, found, strict=True)
     )
     pairs = [(n, reason) for n, (_, r) in enumerate(found) for reason in r.reasons]

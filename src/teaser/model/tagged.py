@@ -23,12 +23,7 @@ from teaser.data.metadata import read_new_items
 from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
-from teaser.explain import (
-    Difference,
-    Explanation,
-    Parts,
-    find_parts,
-)
+from teaser.explain import Difference, Explanation, Parts, find_parts
 from teaser.leaning import LeaningBase, find_spread
 from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import ListOptions, list_columns
@@ -84,12 +79,7 @@ from teaser.model.tables import (
 )
 from teaser.parameters import check_k
 from teaser.profile import DEFAULT_STEERING, N_LIKE, PressesLike, Profile, Steering
-from teaser.recommend import (
-    Recommendation,
-    RecommendationBatch,
-    Recommendations,
-    reason_column,
-)
+from teaser.recommend import Recommendation, RecommendationBatch, Recommendations, reason_column
 from teaser.transparency import DataSources, Transparency
 
 Array = NDArray[Any]
@@ -388,17 +378,15 @@ class TaggedModel(Model, abstract=True):
             more = np.diff(known.indptr) > 0  # one more item, for c but not for w
             lengths, n_liked = lengths + more, n_liked + more
         table = self.tag_table_
-        shown = self._values(raw, rows, liked, known)
         values, factors = who.scaled(
             raw,
-            shown,
+            self._values(raw, rows, liked, known),
             lengths,
             n_liked=n_liked,
             n_personal=table.n_personal,
             cold=len(table.tags) - 1,
             steering=steering,
             spread=table.spread,
-            out=None if shown is raw else shown,
         )
         # A user of whose history the remainder knows nothing is scored by the tags alone.
         n_viewed = 0 if self.remainder_ is None else self.remainder_.shape[0]
@@ -958,13 +946,10 @@ class TaggedModel(Model, abstract=True):
         rows = parts.row[parts.head[chosen]].tolist()
         for row, reason in zip(rows, parts.reasons(chosen), strict=True):
             told[row].append(self._with_evidence(reason, own, nearest[row]))
-        other = parts.sums(parts.added)
+        numbers = (parts.general, parts.boost, parts.sums(parts.added), parts.total)
+        columns = (places.tolist(), told, *(each.tolist() for each in numbers))
         entries = Recommendations()
-        columns = (parts.general, parts.boost, parts.sums(parts.added), parts.total)
-        numbers = zip(*(column.tolist() for column in columns), strict=True)
-        for i, reasons, (general, boost, personal, total) in zip(
-            places.tolist(), told, numbers, strict=True
-        ):
+        for i, reasons, general, boost, personal, total in zip(*columns, strict=True):
             other = personal - sum(reason.contribution for reason in reasons)
             entries.append(
                 Recommendation(
