@@ -617,19 +617,11 @@ class Parts:
         return dict(zip(names, self.added[viewed].tolist(), strict=True))
 
 
-def first_reasons(
-    row: Array,
-    share: Array,
-    is_boost: Array,
-    *,
-    n: int = N_REASONS,
-    min_share: float = MIN_SHARE,
-    negative: bool = True,
-) -> Array:
+def first_reasons(row: Array, share: Array, is_boost: Array, *, negative: bool = True) -> Array:
     """Return which reasons are told, row by row, the largest absolute share first.
 
-    They are at most n of a share of at least `min_share`. Boosts are always among them, so that no
-    item is promoted without saying so. If none of the user's own reasons speaks for the item, the
+    They are at most five of a share of at least 5 %. Boosts are always among them, so that no item
+    is promoted without saying so. If none of the user's own reasons speaks for the item, the
     largest that does is one more, however small.
 
     Parameters
@@ -639,19 +631,19 @@ def first_reasons(
     negative
         Whether reasons against the item are told.
     """
-    size = np.abs(share)
+    size, n_rows = np.abs(share), int(row.max(initial=-1)) + 1
     # Stable: equal shares stay in their order.
     order = np.lexsort((-size, row))
-    speaks = (share > 0) & ~is_boost
-    told = is_boost & (negative | (share > 0))
-    n_rows = int(row.max(initial=-1)) + 1
-    left = n - np.bincount(row[told], minlength=n_rows)
-    own = order[((size >= min_share) & ~is_boost & (negative | (share > 0)))[order]]
+    able, speaks = negative | (share > 0), (share > 0) & ~is_boost
+    told = able & is_boost
+    left = N_REASONS - np.bincount(row[told], minlength=n_rows)
+    own = order[(able & ~is_boost & (size >= MIN_SHARE))[order]]
     place = np.arange(len(own)) - np.searchsorted(row[own], row[own])
     told[own[place < left[row[own]]]] = True
-    rows, at = np.unique(row[order[speaks[order]]], return_index=True)
+    speaking = order[speaks[order]]
+    rows, first = np.unique(row[speaking], return_index=True)
     lacking = np.bincount(row[told & speaks], minlength=n_rows)[rows] == 0
-    told[order[speaks[order]][at[lacking]]] = True
+    told[speaking[first[lacking]]] = True
     return np.asarray(order[told[order]])
 
 
