@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from teaser import Steering, Tag, Teaser
 from teaser.explain import (
     AnyReason,
-    BoostReason,
+    Parts,
     Reason,
     ViewedReason,
-    find_contributions,
+    first_reasons,
     join_values,
-    main_reasons,
     short_reasons,
     tell_reasons,
     told_reasons,
@@ -80,11 +79,9 @@ def test_lists_and_explanations_tell_the_same(
         whole = model.explain(r.item_id, history, presses)
         assert (r.score, r.match) == (whole.score, whole.match)
         leanings = model.profile(history, presses).leanings
-        wanted = main_reasons(whole.reasons, leanings=leanings)
-        assert len(r.reasons) == len(wanted)
-        for reason, plain in zip(r.reasons, wanted, strict=True):
+        for reason in r.reasons:
             assert isinstance(reason, Reason)
-            assert replace(reason, own=None, of=None) == plain
+            assert replace(reason, own=None, of=None) in whole.reasons
             items = [model.items_.index_of(i) for i in history]
             carries = model.decoder_[items][:, [model.tags_.index(t) for t in reason.tags]]
             if reason.tag != POPULARITY:
@@ -135,19 +132,59 @@ def test_match_falls_with_rank_from_at_most_one(model: Teaser, history: list[str
     assert matches[0] == 1.0 or everything[0].score <= 0
 
 
+def parts_of(a: Sequence[float], w: Sequence[float] = (1.0,) * 6, **given: Any) -> Parts:
+    """Return the parts of one item's score from its tags."""
+    n, affinity, weight = len(a), np.array(a), np.array(w)
+    zeros = np.zeros(n, dtype=np.int64)
+    one = (np.zeros(1), np.ones(1))
+    return Parts(
+        TAGS, *one, zeros, zeros, np.arange(n), affinity * weight, affinity, weight, **given
+    )
+
+
+def told(shares: Any, n_boosts: int = 0, **given: Any) -> Any:
+    """Return which reasons of one item are told; the last ones are boosts."""
+    is_boost = np.arange(len(shares)) >= len(shares) - n_boosts
+    rows = np.zeros(len(shares), dtype=np.int64)
+    return first_reasons(rows, np.array(shares), is_boost, **given).tolist()
+
+
 def test_reasons_are_the_five_largest_shares_of_at_least_a_twentieth() -> None:
-    a = np.array([0.9, -0.6, 0.3, 0.02, 0.5, 0.4])
-    every = find_contributions(a, np.arange(6), np.ones(6), TAGS).reasons()
-    shown = main_reasons(every)
+    parts = parts_of([0.9, -0.6, 0.3, 0.02, 0.5, 0.4])
+    assert parts.share[1] == pytest.approx(-0.6 / 2.72)
+    assert told(parts.share) == [0, 1, 4, 5, 2]
+    assert told(parts.share, negative=False) == [0, 4, 5, 2]
 
-    def named(reasons: Sequence[AnyReason]) -> list[str]:
-        return [r.tag.value for r in reasons if isinstance(r, Reason)]
 
-    assert named(shown) == ["0", "1", "4", "5", "2"]
-    assert shown[1].share == pytest.approx(-0.6 / 2.72)
-    assert named(main_reasons(every, negative=False)) == ["0", "4", "5", "2"]
-    assert named(main_reasons(every, n=2)) == ["0", "1"]
-    assert len(main_reasons(every, min_share=0.0, n=10)) == 6
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([0.5, 0.1, 0.04, 0.01]), st.booleans()),
+        max_size=30,
+    ),
+    st.integers(0, 4),
+    st.booleans(),
+)
+def test_reasons_of_many_items_are_those_of_each(
+    reasons: list[tuple[int, float, bool]], n_boosts: int, negative: bool
+) -> None:
+    row = np.array([row for row, _, _ in reasons], dtype=np.int64)
+    share = np.array([-x if against else x for _, x, against in reasons])
+    is_boost = np.arange(len(row)) >= len(row) - n_boosts
+    found = first_reasons(row, share, is_boost, negative=negative).tolist()
+    wanted: list[int] = []
+    for one in range(4):
+        own = [n for n in np.argsort(-np.abs(share), kind="stable").tolist() if row[n] == one]
+        left = 5 - sum(bool(is_boost[n]) and (negative or share[n] > 0) for n in own)
+        first: list[int] = []
+        for n in own:
+            if (negative or share[n] > 0) and (is_boost[n] or (left > 0 and abs(share[n]) >= 0.05)):
+                first.append(n)
+                left -= not is_boost[n]
+        speaking = [n for n in own if share[n] > 0 and not is_boost[n]]
+        if not set(speaking) & set(first):
+            first = [n for n in own if n in {*first, *speaking[:1]}]
+        wanted += first
+    assert found == wanted
 
 
 def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
@@ -160,21 +197,18 @@ def test_negative_reasons_can_be_left_out(model: Teaser) -> None:
 
 
 def test_near_equal_tags_are_one_reason_with_their_sum() -> None:
-    a = np.array([0.2, 0.5, -0.3, 0.4, 0.1, 0.0])
+    a = [0.2, 0.5, -0.3, 0.4, 0.1, 0.0]
     together = np.array([0, 1, 0, 1, 2, -1])
-    parts = find_contributions(a, np.arange(6), np.ones(6), TAGS, scale=0.5, groups=together)
-    first, second, third, last = parts.reasons()
+    first, second, third, last = parts_of(a, groups=together).reasons()
     assert isinstance(first, Reason)
-    assert isinstance(second, Reason)
     assert (first.tag, first.tags) == (TAGS[1], (TAGS[1], TAGS[3]))
-    assert (first.contribution, first.affinity, first.weight) == pytest.approx((0.45, 0.9, 1.0))
+    assert (first.contribution, first.affinity, first.weight) == pytest.approx((0.9, 0.9, 1.0))
     assert first.share == pytest.approx(0.9 / 1.5)
-    assert sorted([second.contribution, third.contribution]) == pytest.approx([-0.05, 0.05])
+    assert sorted([second.contribution, third.contribution]) == pytest.approx([-0.1, 0.1])
     assert last.contribution == 0.0
     assert first.sentence() == "60 % because of your affinity of 0.9 with F: 1 and F: 3"
     # Where the weights differ, affinity x weight is still what is added.
-    w = np.array([1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
-    (top, *_) = find_contributions(a, np.arange(6), w, TAGS, groups=together).reasons()
+    (top, *_) = parts_of(a, [1.0, 2.0, 1.0, 0.5, 1.0, 1.0], groups=together).reasons()
     assert isinstance(top, Reason)
     assert top.weight == pytest.approx(1.25)
     assert top.affinity * top.weight == pytest.approx(top.contribution) == pytest.approx(1.2)
@@ -195,20 +229,15 @@ def test_a_frame_of_an_explanation_sums_to_the_score(
     assert sizes.is_sorted(descending=True)
 
 
-def test_a_card_names_what_agrees_with_leaning_and_at_least_one_reason() -> None:
-    tags = [Tag("a", name) for name in ("up", "down", "small")]
-    reasons = [
-        Reason(tags[0], -0.6, -0.6, -0.6),
-        Reason(tags[1], -0.3, -0.3, -0.3),
-        Reason(tags[2], 0.01, 0.01, 0.01),
-    ]
-    leanings = {tags[0]: 0.4, tags[1]: -0.4, tags[2]: 0.2}
+def test_reasons_agree_with_leanings_and_at_least_one_speaks_for_the_item() -> None:
+    parts = parts_of([-0.6, -0.3, 0.01], [1.0] * 3)
+    leanings = np.array([0.4, -0.4, 0.2])
     # The first goes against its leaning; the last is the only one that speaks for the item.
-    assert main_reasons(reasons, leanings=leanings) == (reasons[1], reasons[2])
-    assert main_reasons(reasons, leanings=leanings, negative=False) == (reasons[2],)
-    assert main_reasons(reasons, leanings={**leanings, tags[2]: 0.0}) == (reasons[1],)
-    both = Reason(tags[0], 0.5, 0.5, 0.5, tags=(tags[0], tags[1]))
-    assert main_reasons([both], leanings=leanings) == ()
+    assert parts.main(leanings, negative=True).tolist() == [1, 2]
+    assert parts.main(leanings, negative=False).tolist() == [2]
+    assert parts.main(np.array([0.4, -0.4, 0.0]), negative=True).tolist() == [1]
+    both = parts_of([0.3, 0.2], [1.0] * 2, groups=np.zeros(6, dtype=np.int64))
+    assert len(both.main(leanings[:2], negative=True)) == 0
 
 
 def test_equal_values_are_told_apart_by_their_features() -> None:
@@ -238,16 +267,10 @@ def test_equal_values_are_told_apart_by_their_features() -> None:
 
 
 def test_boosts_are_always_among_the_main_reasons() -> None:
-    tags: list[Any] = [Reason(Tag("a", str(n)), 1.0, 0.5 - n / 50, 1.0) for n in range(7)]
-    small = BoostReason("promoted", 0.001, 0.001)
-    against = BoostReason("old", -0.001, -0.001)
-    every = [*tags, small, against]
-    assert main_reasons(every) == (*tags[:3], small, against)
-    assert main_reasons(every, negative=False) == (*tags[:4], small)
-    assert main_reasons([*tags, small], n=1) == (small,)
-    many = [BoostReason(n, 0.1, 0.01) for n in range(7)]
-    assert main_reasons([*tags, *many]) == tuple(many)
-    assert main_reasons(tags) == tuple(tags[:5])
+    tags = [0.5 - n / 50 for n in range(7)]
+    assert told([*tags, 0.001, -0.001], 2) == [0, 1, 2, 7, 8]
+    assert told([*tags, 0.001, -0.001], 2, negative=False) == [0, 1, 2, 3, 7]
+    assert told(tags) == [0, 1, 2, 3, 4]
 
 
 KINDS: st.SearchStrategy[StepKind] = st.sampled_from(

@@ -230,26 +230,19 @@ def test_a_history_may_come_in_any_collection(model: Teaser) -> None:
         assert found.affinities == plain.affinities
 
 
-def test_senseless_steering_is_refused() -> None:
-    cases: list[Any] = [
+@pytest.mark.parametrize(
+    "bad",
+    [
         {"scale": "log"},
-        {"step": 0},
-        {"step": -0.2},
-        {"step": "a"},
-        {"step": float("inf")},
+        *({"step": step} for step in (0, -0.2, "a", float("inf"))),
         {"cold_general": float("nan")},
         {"certainty": 0.5},
-    ]
-    for bad in cases:
-        with pytest.raises(ParameterError):
-            Steering(**bad)
-
-
-def test_a_balance_is_from_nought_to_one() -> None:
-    cases: list[Any] = [-0.1, 1.1, np.nan, "half", None, True]
-    for balance in cases:
-        with pytest.raises(ParameterError, match="balance must be a number from 0 to 1"):
-            Steering(balance=balance)
+        *({"balance": balance} for balance in (-0.1, 1.1, np.nan, "half", None, True)),
+    ],
+)
+def test_senseless_steering_is_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(bad))):
+        Steering(**bad)
 
 
 def test_a_balance_weighs_two_parts() -> None:

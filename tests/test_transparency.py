@@ -91,11 +91,7 @@ def test_it_is_saved_with_the_model_and_read_back(
 
 WRONG: dict[str, Callable[[dict[str, Any]], Any]] = {
     "shares sum to": lambda t: t["impacts"].update(general=0.9),
-    "0 or more": lambda t: t["impacts"].update(general=-0.1),
-    "whole number": lambda t: t["sources"].update(n_users=1.5),
-    "found True": lambda t: t["impacts"].update(n_people=True),
-    "must be true or false": lambda t: t["sources"].update(strengths="no"),
-    "must be a text": lambda t: t.update(version=3),
+    "below 0": lambda t: t["impacts"].update(general=-0.1),
     "isoformat": lambda t: t.update(date="yesterday"),
     "'sources' is missing": lambda t: t.pop("sources"),
     "not iterable": lambda t: t["sources"].update(features=3),

@@ -83,10 +83,6 @@ class Reason:
         """Whether the weight of the tag for this item is clearly above the usual one."""
         return self.weight >= MATTERS_MORE * self.usual and self.tag != POPULARITY
 
-    def agrees(self, leanings: Mapping[Tag, float]) -> bool:
-        """Whether the contribution has the sign of the leanings towards the reason's tags."""
-        return all(self.contribution * leanings.get(tag, 0.0) > 0 for tag in self.tags)
-
     def sentence(self, label: str | None = None) -> str:
         """Return the reason as a sentence; `label` names the tags otherwise than by their values.
 
@@ -121,7 +117,7 @@ class ViewedReason:
     disliked
         Whether it was disliked: its strength in the history is below 0.
     contribution
-        What viewing the item adds, from `viewed_parts` of `teaser.model.scores`.
+        What viewing the item adds.
     share
         contribution / the sum of all absolute contributions to the scored item; signed.
     """
@@ -133,10 +129,6 @@ class ViewedReason:
     share: float
     title: str | None = None
     disliked: bool = False
-
-    def agrees(self, leanings: Mapping[Tag, float]) -> bool:
-        """Whether a viewed item speaks for the item, or a disliked one against it."""
-        return (self.contribution < 0) == self.disliked
 
     def sentence(self) -> str:
         """Return the reason as a sentence."""
@@ -186,44 +178,6 @@ class BoostReason:
 
 
 AnyReason = Reason | ViewedReason | BoostReason
-
-
-def main_reasons(
-    reasons: Sequence[AnyReason],
-    *,
-    n: int = N_REASONS,
-    min_share: float = MIN_SHARE,
-    negative: bool = True,
-    leanings: Mapping[Tag, float] | None = None,
-) -> tuple[AnyReason, ...]:
-    """Return the `n` main reasons of a list in order of absolute share.
-
-    Boosts are always among them, so that no item is promoted without saying so.
-
-    Parameters
-    ----------
-    leanings
-        The leanings of the user. A tag is then a reason only if its contribution has the sign of
-        the leaning towards it, and a viewed item only if it speaks for the item, a disliked one
-        against it. If none of the user's own reasons speaks for the item, the largest that does is
-        one more, however small. None: everything may be a reason.
-    """
-    if leanings is not None:
-        reasons = [r for r in reasons if isinstance(r, BoostReason) or r.agrees(leanings)]
-    boosts = sum(isinstance(r, BoostReason) and (negative or r.share > 0) for r in reasons)
-    left = n - boosts
-    found: list[AnyReason] = []
-    for reason in reasons:
-        is_boost = isinstance(reason, BoostReason)
-        if not negative and reason.share <= 0:
-            continue
-        if is_boost or (left > 0 and abs(reason.share) >= min_share):
-            found.append(reason)
-            left -= not is_boost
-    if leanings is not None and not any(map(_speaks_for, found)):
-        more = next(filter(_speaks_for, reasons), None)
-        found = found if more is None else sorted([*found, more], key=lambda r: -abs(r.share))
-    return tuple(found)
 
 
 def told_reasons(reasons: Sequence[AnyReason]) -> list[AnyReason]:
@@ -351,24 +305,7 @@ def share_text(share: float) -> str:
 PARTS = ("general", "declared", "discovered", "popularity", "viewed")
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Viewed:
-    """The contributions of the items of a history to one score, and their ids and titles.
-
-    `disliked` says which of them were disliked; None if none was.
-    """
-
-    parts: Array
-    name: Callable[[int], tuple[int | str, str | None]]
-    disliked: Array | None = None
-
-    def reason(self, n: int, share: float) -> ViewedReason:
-        """Return the reason of the n-th item."""
-        disliked = self.disliked is not None and bool(self.disliked[n])
-        item_id, title = self.name(n)
-        return ViewedReason(item_id, float(self.parts[n]), share, title, disliked)
+PartKind = Literal["general", "tag", "viewed", "disliked", "boost"]
 
 
 @dataclass(frozen=True)
@@ -520,185 +457,194 @@ _COLUMNS = {
 }
 
 
+# The kinds of parts, by number.
+_KINDS: tuple[PartKind, ...] = ("tag", "viewed", "disliked", "boost")
+TAG, VIEWED, DISLIKED, BOOST = range(len(_KINDS))
+
+
 @dataclass(frozen=True, eq=False)
-class Contributions:
-    """The parts of one item's score for one user.
+class Parts:
+    """The parts of the scores of several items, each for a user, in flat arrays.
+
+    An item and its user are a row. Tags come first, then viewed items, then boosts. Near-equal tags
+    of a row are one reason, every other part is a reason of its own. Reasons are numbered in the
+    order of their first parts.
 
     Attributes
     ----------
     tags
         All tags of the model.
-    positions, affinities, weights, parts
-        The tags of the item but general appeal: their positions, the user's affinities with them,
-        the item's weights, and what each adds to the score.
-    general
-        What general appeal adds.
-    viewed
-        What the items of the history add; None without a remainder.
-    near_equal_group
-        For each tag of the model the number of its group of near-equal tags, -1 for none.
+    general, usual
+        What general appeal adds to each row, and `Reason.usual` of each (rows).
+    row, kind, place, added
+        Of each part its row, its kind, its place (the tag's column, the item's position, or the
+        number of the boost), and what it adds (parts).
+    affinity, weight
+        The affinities with tags and their weights (parts that are tags).
+    groups
+        For each tag of the model the number of its group of near-equal tags, -1 for none; or None.
+    item_name
+        Returns the id and the title of the item at a position.
     boosts
-        The boosts that the item has: what each is named by, and what it adds.
-    usual
-        See `Reason`.
+        What boosts are named by.
     """
 
     tags: Sequence[Tag]
-    positions: Array
-    affinities: Array
-    weights: Array
-    parts: Array
-    general: float = 0.0
-    viewed: Viewed | None = None
-    near_equal_group: Array | None = None
-    boosts: tuple[tuple[BoostName, float], ...] = ()
-    usual: float = 1.0
+    general: Array
+    usual: Array
+    row: Array
+    kind: Array
+    place: Array
+    added: Array
+    affinity: Array
+    weight: Array
+    groups: Array | None = None
+    item_name: Callable[[int], tuple[int | str, str | None]] = lambda place: (place, None)
+    boosts: Sequence[BoostName] = ()
 
     @cached_property
-    def total(self) -> float:
-        """The sum of all absolute contributions."""
-        viewed = 0.0 if self.viewed is None else float(np.abs(self.viewed.parts).sum())
-        boosts = sum(abs(part) for _, part in self.boosts)
-        return abs(self.general) + float(np.abs(self.parts).sum()) + viewed + boosts
+    def members(self) -> tuple[Array, Array]:
+        """The parts in the order of their reasons, and where those of each reason begin."""
+        first = np.arange(len(self.row))  # the first part of the reason of each part
+        if self.groups is not None:
+            group = self.groups[self.place[: len(self.weight)]]
+            own = np.flatnonzero(group >= 0)
+            key = self.row[own] * (self.groups.max(initial=0) + 1) + group[own]
+            _, at, same = np.unique(key, return_index=True, return_inverse=True)
+            first[own] = own[at[same]]
+        order = np.argsort(first, kind="stable")
+        return order, np.flatnonzero(np.diff(first[order], prepend=-1))
+
+    @cached_property
+    def head(self) -> Array:
+        """The first part of each reason."""
+        order, starts = self.members
+        return np.asarray(order[starts])
+
+    @cached_property
+    def contribution(self) -> Array:
+        """What each reason adds."""
+        order, starts = self.members
+        return np.add.reduceat(self.added[order], starts) if len(starts) else np.zeros(0)
+
+    @cached_property
+    def total(self) -> Array:
+        """The sum of all absolute contributions (rows)."""
+        return np.abs(self.general) + self.sums(np.abs(self.added))
+
+    @cached_property
+    def share(self) -> Array:
+        """The signed share of each reason."""
+        return self.contribution / np.where(self.total > 0, self.total, 1.0)[self.row[self.head]]
 
     @property
-    def boost(self) -> float:
-        """What all boosts add."""
-        return sum((part for _, part in self.boosts), 0.0)
+    def boost(self) -> Array:
+        """What all boosts add (rows)."""
+        return self.sums(np.where(self.kind == BOOST, self.added, 0.0))
 
-    @property
-    def general_share(self) -> float:
-        """The signed share of general appeal."""
-        return self.general / self.total if self.total > 0 else 0.0
+    def sums(self, numbers: Array) -> Array:
+        """Return the sum of numbers of the parts over each row (rows)."""
+        return np.bincount(self.row, numbers, minlength=len(self.general))
 
-    def main(self, leanings: Mapping[Tag, float], *, negative: bool) -> tuple[AnyReason, ...]:
-        """Return the main reasons that agree with leanings."""
-        chosen = main_reasons(
-            self.reasons(min_share=MIN_SHARE), negative=negative, leanings=leanings
-        )
-        if not any(map(_speaks_for, chosen)):
-            chosen = main_reasons(self.reasons(), negative=negative, leanings=leanings)
-        return chosen
+    def main(self, leaning: Array, *, negative: bool) -> Array:
+        """Return the main reasons, row by row; see `first_reasons`.
 
-    @property
-    def personal(self) -> float:
-        """What all tags, viewed items and boosts add: the score without general appeal."""
-        viewed = 0.0 if self.viewed is None else float(self.viewed.parts.sum())
-        return float(self.parts.sum()) + viewed + self.boost
-
-    def by_tag(self) -> dict[Tag, float]:
-        """Return what each tag of the item adds."""
-        names = (self.tags[j] for j in self.positions.tolist())
-        return dict(zip(names, self.parts.tolist(), strict=True))
-
-    def by_item(self) -> dict[int | str, float]:
-        """Return what each viewed item adds that adds something."""
-        if self.viewed is None:
-            return {}
-        places = np.flatnonzero(self.viewed.parts).tolist()
-        return {self.viewed.name(n)[0]: float(self.viewed.parts[n]) for n in places}
-
-    def reasons(self, *, min_share: float = 0.0) -> tuple[AnyReason, ...]:
-        """Return every reason, largest absolute share first.
-
-        Viewed items that add nothing are no reasons; tags of the item are.
+        A tag is a reason only if its contribution has the sign of the leaning towards it, a viewed
+        item only if it speaks for the item, and a disliked one if it speaks against it.
 
         Parameters
         ----------
-        min_share
-            Reasons of a smaller absolute share are left out, but for boosts.
+        leaning
+            The leaning of the user towards each part that is a tag.
         """
-        groups = self._groups()
-        tags = self.parts if groups is None else np.array([self.parts[g].sum() for g in groups])
-        viewed = np.zeros(0) if self.viewed is None else self.viewed.parts
-        first_viewed, first_boost = len(tags), len(tags) + len(viewed)
-        parts = np.concatenate([tags, viewed, [part for _, part in self.boosts]])
-        shares = parts / (self.total or 1.0)
-        kept = np.abs(shares) >= min_share
-        kept[first_viewed:first_boost] &= viewed != 0
-        kept[first_boost:] = True
-        places = np.flatnonzero(kept)
-        # Stable: equal shares stay in the order of the decoder's row.
-        places = places[np.argsort(-np.abs(shares[places]), kind="stable")]
-        found: list[AnyReason] = []
-        for k, share in zip(places.tolist(), shares[places].tolist(), strict=True):
-            if k < first_viewed:
-                found.append(self._reason([k] if groups is None else groups[k], parts[k], share))
-            elif k < first_boost and self.viewed is not None:
-                found.append(self.viewed.reason(k - first_viewed, share))
+        order, starts = self.members
+        agrees = (self.added < 0) == (self.kind == DISLIKED)
+        agrees[self.kind == BOOST] = True
+        sizes = np.diff(starts, append=len(order))
+        of_part = np.empty(len(order), dtype=np.int64)
+        of_part[order] = np.repeat(np.arange(len(starts)), sizes)
+        n = len(leaning)
+        agrees[:n] = self.contribution[of_part[:n]] * leaning > 0
+        told = np.bincount(of_part, ~agrees, minlength=len(starts)) == 0
+        row, is_boost = self.row[self.head], self.kind[self.head] == BOOST
+        places = np.flatnonzero(told)
+        found = first_reasons(row[told], self.share[told], is_boost[told], negative=negative)
+        return np.asarray(places[found])
+
+    def reasons(self, chosen: Array | None = None) -> Iterator[AnyReason]:
+        """Yield reasons by their numbers; None: all, the largest absolute share first."""
+        if chosen is None:
+            # Stable: equal shares stay in the order of the decoder's row.
+            chosen = np.argsort(-np.abs(self.share), kind="stable")
+        order, starts = self.members
+        ends = np.append(starts[1:], len(order))
+        columns = (starts, ends, self.contribution, self.share)
+        for start, end, part, share in zip(*(c[chosen].tolist() for c in columns), strict=True):
+            n = int(order[start])
+            kind, place = int(self.kind[n]), int(self.place[n])
+            if kind == TAG:
+                yield self._tag_reason(order[start:end], part, share)
+            elif kind == BOOST:
+                yield BoostReason(self.boosts[place], part, share)
             else:
-                found.append(BoostReason(*self.boosts[k - first_boost], share))
-        return tuple(found)
+                item_id, title = self.item_name(place)
+                yield ViewedReason(item_id, part, share, title, kind == DISLIKED)
 
-    def _groups(self) -> list[list[int]] | None:
-        """Return the places of the tags that are told together, largest contribution first.
-
-        None if each tag is told alone.
-        """
-        if self.near_equal_group is None:
-            return None
-        groups: dict[int, list[int]] = {}
-        for n, number in enumerate(self.near_equal_group[self.positions].tolist()):
-            groups.setdefault(number if number >= 0 else -1 - n, []).append(n)
-        if len(groups) == len(self.positions):
-            return None
-        return [sorted(group, key=lambda n: -abs(self.parts[n])) for group in groups.values()]
-
-    def _reason(self, group: list[int], part: float, share: float) -> Reason:
-        if len(group) == 1:
-            n = group[0]
-            tag = self.tags[self.positions[n]]
-            own = float(self.affinities[n]), float(self.weights[n])
-            return Reason(tag, float(part), share, *own, usual=self.usual)
-        named = tuple(self.tags[j] for j in self.positions[group].tolist())
-        a, w = self.affinities[group], self.weights[group]
-        weight = float(w.mean())
+    def _tag_reason(self, own: Array, part: float, share: float) -> Reason:
+        usual = float(self.usual[self.row[own[0]]])
+        if len(own) == 1:
+            n = own[0]
+            own_numbers = float(self.affinity[n]), float(self.weight[n])
+            return Reason(self.tags[self.place[n]], part, share, *own_numbers, usual=usual)
+        own = own[np.argsort(-np.abs(self.added[own]), kind="stable")]
+        named = tuple(self.tags[j] for j in self.place[own].tolist())
+        a, weights = self.affinity[own], self.weight[own]
+        weight = float(weights.mean())
         # So that affinity x weight is sum_j a_j D_ij also where the weights differ.
-        affinity = float(a @ w) / weight if weight else float(a.sum())
-        return Reason(named[0], float(part), share, affinity, weight, named, self.usual)
+        affinity = float(a @ weights) / weight if weight else float(a.sum())
+        return Reason(named[0], part, share, affinity, weight, named, usual)
+
+    def by_tag(self) -> dict[Tag, float]:
+        """Return what each tag adds to the only row."""
+        n = len(self.weight)
+        names = (self.tags[j] for j in self.place[:n].tolist())
+        return dict(zip(names, self.added[:n].tolist(), strict=True))
+
+    def by_item(self) -> dict[int | str, float]:
+        """Return what each viewed item adds to the only row that adds something."""
+        viewed = np.flatnonzero((self.kind == VIEWED) | (self.kind == DISLIKED))
+        names = (self.item_name(i)[0] for i in self.place[viewed].tolist())
+        return dict(zip(names, self.added[viewed].tolist(), strict=True))
 
 
-def find_contributions(
-    affinities: Array,
-    positions: Array,
-    weights: Array,
-    tags: Sequence[Tag],
-    *,
-    scale: float = 1.0,
-    general: int | None = None,
-    offset: float = 0.0,
-    viewed: Viewed | None = None,
-    groups: Array | None = None,
-    boosts: tuple[tuple[BoostName, float], ...] = (),
-    usual: float = 1.0,
-) -> Contributions:
-    """Return the parts of one item's score.
+def first_reasons(row: Array, share: Array, is_boost: Array, *, negative: bool = True) -> Array:
+    """Return which reasons are told, row by row, the largest absolute share first.
+
+    They are at most five of a share of at least 5 %. Boosts are always among them, so that no item
+    is promoted without saying so. If none of the user's own reasons speaks for the item, the
+    largest that does is one more, however small.
 
     Parameters
     ----------
-    affinities
-        The affinities of one user with all tags.
-    positions, weights
-        The item's row of the decoder: positions of its tags and their weights.
-    scale
-        The factor of the tags' part of the score, general appeal included.
-    general
-        The position of general appeal, or None.
-    offset
-        What is added to the score of every item; it is told with general appeal.
-    viewed, groups, boosts, usual
-        See `Contributions`; `groups` is its `near_equal_group`.
+    row, share, is_boost
+        Of each reason that may be told.
+    negative
+        Whether reasons against the item are told.
     """
-    a = affinities[positions]
-    # a_j D_ij, times the factor of the tags' part
-    parts = scale * a * weights
-    if general is None:
-        found = (positions, a, weights, parts)
-        return Contributions(tags, *found, offset, viewed, groups, boosts, usual)
-    own = positions != general
-    appeal = float(parts[~own].sum()) + offset
-    positions, a, weights, parts = (each[own] for each in (positions, a, weights, parts))
-    return Contributions(tags, positions, a, weights, parts, appeal, viewed, groups, boosts, usual)
+    size, n_rows = np.abs(share), int(row.max(initial=-1)) + 1
+    # Stable: equal shares stay in their order.
+    order = np.lexsort((-size, row))
+    able, speaks = negative | (share > 0), (share > 0) & ~is_boost
+    told = able & is_boost
+    left = N_REASONS - np.bincount(row[told], minlength=n_rows)
+    own = order[(able & ~is_boost & (size >= MIN_SHARE))[order]]
+    place = np.arange(len(own)) - np.searchsorted(row[own], row[own])
+    told[own[place < left[row[own]]]] = True
+    speaking = order[speaks[order]]
+    rows, first = np.unique(row[speaking], return_index=True)
+    lacking = np.bincount(row[told & speaks], minlength=n_rows)[rows] == 0
+    told[speaking[first[lacking]]] = True
+    return np.asarray(order[told[order]])
 
 
 def number_features(tags: Sequence[Tag]) -> tuple[list[str], Array]:
@@ -730,7 +676,6 @@ def sum_impacts(
     return {feature: share for feature, share in pairs if feature != GENERAL.feature}
 
 
-PartKind = Literal["general", "tag", "viewed", "disliked", "boost"]
 # The most parts that the sentence of a difference names on each side.
 _FOR, _AGAINST = 3, 2
 # Parts below this share are not named in a sentence.
@@ -917,59 +862,44 @@ _DIFFERENCE_COLUMNS = {
 }
 
 
-def find_parts(first: Contributions, second: Contributions) -> tuple[DifferencePart, ...]:
+def find_parts(parts: Parts) -> tuple[DifferencePart, ...]:
     """Return the parts of the difference of two scores, largest absolute difference first.
 
     Parameters
     ----------
-    first, second
-        The parts of both scores, for the same user and with the same boosts.
+    parts
+        The parts of both scores, in rows 0 and 1, for the same user and with the same boosts.
     """
-    found = [_pair_part("general", GENERAL, (first.general, second.general), (GENERAL,))]
-    if not found[0].contribution and not found[0].other_contribution:
-        found = []
-    found += [*_tag_parts(first, second), *_viewed_parts(first, second)]
-    boosts: dict[BoostName, list[float]] = {}
-    for place, own in enumerate((first.boosts, second.boosts)):
-        for name, added in own:
-            boosts.setdefault(name, [0.0, 0.0])[place] += added
-    for name, both in boosts.items():
-        found.append(_pair_part("boost", name, both, (name,) if isinstance(name, Tag) else ()))
+    found = []
+    if parts.general.any():
+        found.append(_pair_part("general", GENERAL, parts.general.tolist(), (GENERAL,)))
+    groups: dict[tuple[int, int], dict[int, list[float]]] = {}
+    columns = (parts.row, parts.kind, parts.place, parts.added)
+    for row, kind, place, added in zip(*(c.tolist() for c in columns), strict=True):
+        number = -1 if kind != TAG or parts.groups is None else int(parts.groups[place])
+        # Parts in no group stand alone; they have numbers that no group has.
+        group = groups.setdefault((kind, number if number >= 0 else -1 - place), {})
+        group.setdefault(place, [0.0, 0.0])[row] += added
+    for (kind, _), group in groups.items():
+        # The tag that contributes most names the part.
+        places = sorted(group, key=lambda place: -sum(map(abs, group[place])))
+        sums = [sum(group[place][row] for place in places) for row in (0, 1)]
+        name: BoostName
+        tags: tuple[Tag, ...] = ()
+        title = None
+        if kind == TAG:
+            tags = tuple(parts.tags[j] for j in places)
+            name = tags[0]
+        elif kind == BOOST:
+            name = parts.boosts[places[0]]
+            tags = (name,) if isinstance(name, Tag) else ()
+        else:
+            name, title = parts.item_name(places[0])
+        found.append(_pair_part(_KINDS[kind], name, sums, tags, title))
     total = sum(abs(part.difference) for part in found)
-    shared = (
-        DifferencePart(**{**vars(part), "share": part.difference / total if total else 0.0})
-        for part in found
-    )
+    shared = (replace(part, share=part.difference / total if total else 0.0) for part in found)
     # Stable: equal ones stay in the order of the decoder's columns.
     return tuple(sorted(shared, key=lambda part: -abs(part.difference)))
-
-
-def _tag_parts(first: Contributions, second: Contributions) -> Iterator[DifferencePart]:
-    """Yield a part for each tag of either item; near-equal ones are one part."""
-    groups: dict[int, dict[int, list[float]]] = {}
-    for place, item in enumerate((first, second)):
-        for j, added in zip(item.positions.tolist(), item.parts.tolist(), strict=True):
-            number = -1 if first.near_equal_group is None else int(first.near_equal_group[j])
-            # Tags in no group stand alone; they have numbers that no group has.
-            group = groups.setdefault(number if number >= 0 else -1 - j, {})
-            group.setdefault(j, [0.0, 0.0])[place] += added
-    for group in groups.values():
-        # The tag that contributes most names the part.
-        places = sorted(group, key=lambda j: -sum(map(abs, group[j])))
-        sums = [sum(group[j][place] for j in places) for place in (0, 1)]
-        tags = tuple(first.tags[j] for j in places)
-        yield _pair_part("tag", tags[0], sums, tags)
-
-
-def _viewed_parts(first: Contributions, second: Contributions) -> Iterator[DifferencePart]:
-    """Yield a part for each item of the history that adds something to either score."""
-    if first.viewed is None or second.viewed is None:
-        return
-    own, other = first.viewed.parts, second.viewed.parts
-    for n in np.flatnonzero((own != 0) | (other != 0)).tolist():
-        said = first.viewed.reason(n, 0.0)
-        kind: PartKind = "disliked" if said.disliked else "viewed"
-        yield _pair_part(kind, said.item_id, (float(own[n]), float(other[n])), title=said.title)
 
 
 def _pair_part(

@@ -480,7 +480,6 @@ def scaled(
     cold: int,
     steering: Steering,
     spread: float | None = None,
-    out: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the affinities before any press (users x columns), and the factor of each row.
 
@@ -502,29 +501,21 @@ def scaled(
         The column of general appeal, or of popularity without a basis.
     spread
         See `Steering.certainty_of`.
-    out
-        The array to write affinities to, which may be that of the values.
     """
-    sure = [steering.certainty_of(int(length), spread) for length in lengths]
-    certain = np.array(sure, dtype=values.dtype)
-    certain = np.asarray(certain, like=values)
-    if steering.scale == "robust":
-        scale = robust_scales(values, n_personal)
-    else:
-        scale = _row_max(np.abs(raw))
+    sure = np.array([steering.certainty_of(int(length), spread) for length in lengths])
+    is_robust = steering.scale == "robust"
+    scale = robust_scales(values, n_personal) if is_robust else _row_max(np.abs(raw))
     is_empty = np.asarray(lengths) == 0
     # Dislikes say nothing of general appeal: it is that of a user without history.
     is_cold = is_empty if n_liked is None else is_empty | (np.asarray(n_liked) == 0)
-    is_empty, is_cold = np.asarray(is_empty, like=values), np.asarray(is_cold, like=values)
     has_scale = (scale > 0) & ~is_empty
     # a = c v / s
     divisor = np.where(has_scale, scale, 1.0)
-    out = np.divide(values, divisor[:, None], out=out)
-    out *= certain[:, None]
+    out = values / divisor[:, None] * sure[:, None]
     out[~has_scale] = 0.0
     # p = 0 without a history: general appeal is all there is to recommend by.
-    out[:, cold] = np.where(is_cold, steering.cold_general, out[:, cold])
-    return out, np.where(has_scale, certain / divisor, certain)
+    out[is_cold, cold] = steering.cold_general
+    return out, np.where(has_scale, sure / divisor, sure)
 
 
 def press_moves(n: Any, power: float) -> Array:

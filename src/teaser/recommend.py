@@ -14,14 +14,6 @@ from teaser.profile import GENERAL
 
 # The name of what is not among the reasons.
 OTHER = "other tags"
-# The fields of one reason in a frame; the item id of a viewed item has the type of the ids.
-_REASON = {
-    "kind": pl.String,
-    "feature": pl.String,
-    "value": pl.String,
-    "contribution": pl.Float64,
-    "share": pl.Float64,
-}
 
 
 @dataclass(frozen=True)
@@ -144,10 +136,11 @@ def _card(entry: Recommendation) -> Card:
     return Card(title, str(entry.item_id), entry.match, [*reasons, *rest], entry.note)
 
 
-def reason_type(ids: pl.DataType | Any) -> pl.List:
+def reason_type(ids: Any) -> pl.List:
     """Return the type of a column of reasons, given the type of the item ids."""
-    kind, feature, value, *numbers = _REASON.items()
-    return pl.List(pl.Struct(dict([kind, feature, value, ("item_id", ids), *numbers])))
+    texts = dict.fromkeys(("kind", "feature", "value"), pl.String)
+    numbers = dict.fromkeys(("contribution", "share"), pl.Float64)
+    return pl.List(pl.Struct({**texts, "item_id": ids, **numbers}))
 
 
 def _frame(
@@ -157,54 +150,61 @@ def _frame(
 ) -> pl.DataFrame:
     found = list(entries)
     ids = id_type(r.item_id for _, r in found)
+    numbers = ("score", "match", "general", "boost", "other")
     columns = {
         **first,
         "rank": pl.Int64,
         "item_id": ids,
         "title": pl.String,
-        "score": pl.Float64,
-        "match": pl.Float64,
-        "general": pl.Float64,
-        "boost": pl.Float64,
-        "other": pl.Float64,
+        **dict.fromkeys(numbers, pl.Float64),
     }
     rows = (
-        (*user, rank, r.item_id, r.title, r.score, r.match, r.general, r.boost, r.other)
+        (*user, rank, r.item_id, r.title, *(getattr(r, name) for name in numbers))
         for user, (rank, r) in zip(who, found, strict=True)
     )
-    reasons = reason_column([r for _, r in found], ids)
+    pairs = [(n, reason) for n, (_, r) in enumerate(found) for reason in r.reasons]
+    reasons = reason_column(pairs, len(found), ids)
     return make_frame(rows, columns).with_columns(reasons)
 
 
-def reason_column(entries: Sequence[Recommendation], ids: Any) -> pl.Series:
-    """Return the reasons of entries as a column of lists, given the type of the item ids."""
+def reason_column(pairs: Iterable[tuple[int, AnyReason]], n: int, ids: Any) -> pl.Series:
+    """Return the reasons of n entries as a column of lists.
+
+    Parameters
+    ----------
+    pairs
+        The number of the entry of each reason, in order, and the reason.
+    ids
+        The type of the item ids.
+    """
     kind = reason_type(ids)
+    own = [(entry, reason_fields(reason)) for entry, reason in pairs]
     # One flat column, cut where an entry ends: made entry by entry it takes ten times as long.
-    flat = pl.Series(
-        [reason_fields(reason) for r in entries for reason in r.reasons], dtype=kind.inner
+    flat = pl.DataFrame(
+        {"entry": [entry for entry, _ in own], "reasons": [fields for _, fields in own]},
+        schema={"entry": pl.Int64, "reasons": kind.inner},
     )
-    places = pl.Series([n for n, r in enumerate(entries) for _ in r.reasons], dtype=pl.Int64)
-    lists = pl.DataFrame({"place": places, "reasons": flat}).group_by("place", maintain_order=True)
-    every = pl.DataFrame({"place": range(len(entries))}, schema={"place": pl.Int64})
-    joined = every.join(lists.agg("reasons"), on="place", how="left", maintain_order="left")
+    every = pl.DataFrame({"entry": range(n)}, schema={"entry": pl.Int64})
+    lists = flat.group_by("entry", maintain_order=True).agg("reasons")
+    joined = every.join(lists, on="entry", how="left", maintain_order="left")
     return joined["reasons"].fill_null(pl.Series([[]], dtype=kind))
 
 
 def reason_fields(reason: AnyReason) -> dict[str, Any]:
     """Return a reason as the fields of a row; `value` is what a person would read."""
-    numbers = {"contribution": reason.contribution, "share": reason.share}
+    kind, feature, value, item_id = reason.kind, None, "", None
     if isinstance(reason, BoostReason):
         feature, value = reason.named
-        return _fields("boost", feature, value, None) | numbers
-    if isinstance(reason, Reason):
-        value = " / ".join(tag.value for tag in reason.tags)
-        return _fields("tag", reason.tag.feature, value, None) | numbers
-    shown = str(reason.item_id) if reason.title is None else reason.title
-    kind = "disliked" if reason.disliked else "viewed"
-    return _fields(kind, None, shown, reason.item_id) | numbers
-
-
-def _fields(
-    kind: str, feature: str | None, value: str, item_id: int | str | None
-) -> dict[str, Any]:
-    return {"kind": kind, "feature": feature, "value": value, "item_id": item_id}
+    elif isinstance(reason, Reason):
+        feature, value = reason.tag.feature, " / ".join(tag.value for tag in reason.tags)
+    else:
+        value, kind = named_reason(reason)
+        item_id = reason.item_id
+    return {
+        "kind": kind,
+        "feature": feature,
+        "value": value,
+        "item_id": item_id,
+        "contribution": reason.contribution,
+        "share": reason.share,
+    }

@@ -6,10 +6,10 @@ saved with it.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import date as day
-from typing import Any, Self, cast, get_args, get_origin, get_type_hints
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ import polars as pl
 from teaser.data.dataset import Dataset
 from teaser.data.partitions import Interactions
 from teaser.data.rules import Rules
-from teaser.data.tags import Tag, feature_label
+from teaser.data.tags import feature_label
 from teaser.frame import Framed, make_frame
 
 # Beside the features: parts of a score that are none.
@@ -94,7 +94,9 @@ class DataSources:
             strengths=_has_strengths(X),
             features=_sources(rules, counts),
             n_discovered=sum(tag.discovered for tag in dataset.tags),
-            user_features=() if known is None else _sources(known.rules, _count(known.tags)),
+            user_features=()
+            if known is None
+            else _sources(known.rules, Counter(tag.feature for tag in known.tags)),
             uses_user_features=uses_user_features,
             shown_columns=dict(rules.roles),
             unused_columns=tuple(column for column in columns if column not in used),
@@ -226,10 +228,22 @@ class Transparency(Framed):
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """Return what `as_dict` gave; raise `ValueError` for other values."""
-        found: Self = _read(cls, plain)
-        total = sum(share for _, _, share in found.shares())
-        if not math.isclose(total, 1.0, abs_tol=1e-6):
-            raise ValueError(f"its shares sum to {total:.6g}, not to 1")
+        sources = dict(plain["sources"])
+        for name in ("features", "user_features"):
+            sources[name] = tuple(
+                FeatureSource(each["feature"], tuple(each["columns"]), each["n_tags"])
+                for each in sources[name]
+            )
+        sources["unused_columns"] = tuple(sources["unused_columns"])
+        found = cls(
+            Impacts(**plain["impacts"]),
+            DataSources(**sources),
+            plain["version"],
+            day.fromisoformat(plain["date"]),
+        )
+        shares = [share for _, _, share in found.shares()]
+        if min(shares) < 0 or not math.isclose(sum(shares), 1.0, abs_tol=1e-6):
+            raise ValueError(f"its shares sum to {sum(shares):.6g}, or one is below 0")
         return found
 
 
@@ -252,10 +266,6 @@ def _has_strengths(X: Any) -> bool:
     return not (X.is_binary if isinstance(X, Interactions) else bool(np.all(X.data == 1)))
 
 
-def _count(tags: Iterable[Tag]) -> Counter[str]:
-    return Counter(tag.feature for tag in tags)
-
-
 def _sources(rules: Rules, counts: Mapping[str, int]) -> tuple[FeatureSource, ...]:
     """Return the features of a table with their columns; several rules may make one feature."""
     columns: dict[str, list[str]] = {}
@@ -265,27 +275,3 @@ def _sources(rules: Rules, counts: Mapping[str, int]) -> tuple[FeatureSource, ..
         FeatureSource(feature, tuple(dict.fromkeys(columns.get(feature, ()))), n)
         for feature, n in counts.items()
     )
-
-
-_EXPECTED = {str: "a text", bool: "true or false", int: "a whole number of 0 or more"}
-
-
-def _read(kind: Any, plain: Any) -> Any:
-    """Return plain values as a dataclass of this module, or one of its fields."""
-    if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        return cast(Any, kind)(**{name: _read(hints[name], plain[name]) for name in hints})
-    if get_origin(kind) is tuple:
-        return tuple(_read(get_args(kind)[0], each) for each in plain)
-    if get_origin(kind) is Mapping:
-        of_names, of_values = get_args(kind)
-        pairs = dict(plain).items()
-        return {_read(of_names, name): _read(of_values, value) for name, value in pairs}
-    if kind is day:
-        return day.fromisoformat(_read(str, plain))
-    is_number = isinstance(plain, int | float if kind is float else int)
-    fits = is_number and not isinstance(plain, bool) and 0 <= plain < math.inf
-    if not (fits if kind in (int, float) else isinstance(plain, kind)):
-        expected = _EXPECTED.get(kind, "a number of 0 or more")
-        raise ValueError(f"must be {expected}, found {plain!r:.100}")
-    return kind(plain)

@@ -80,8 +80,8 @@ def brute_force(
         # As in the lists of `recommend`, without the reasons, which would take most of the time.
         histories = model.item_table_.rows([viewed] * len(tried))
         for state in model.user_states(histories, tried, steering=steering):
-            scores = model.score_state(state)
-            if place in model.rank_items(scores, k=rank, seen=state.seen, allowed=allowed):
+            (scores,) = model.score_states(state)
+            if place in model.rank_items(scores, k=rank, seen=state.rows.indices, allowed=allowed):
                 return size
     return None
 

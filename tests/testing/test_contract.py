@@ -109,8 +109,8 @@ def test_a_model_that_breaks_the_contract_is_found(model: Any, check: str) -> No
 
 def test_reasons_that_do_not_add_up_are_found() -> None:
     class Boastful(Teaser, abstract=True):
-        def score_state(self, state: Any) -> Any:
-            return 2 * super().score_state(state)
+        def score_states(self, states: Any) -> Any:
+            return 2 * super().score_states(states)
 
     with pytest.raises(AssertionError):
         TaggedModelContract().test_contributions_sum_to_what_the_reasons_cover(

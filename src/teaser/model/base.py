@@ -267,11 +267,14 @@ class Model(Parametrised, ABC):
             Histories (users x items), and what is known of the users, or None.
         """
 
-        def entries(_: int, places: Array, scored: Scored) -> Recommendations:
-            return Recommendations(self._plain(i, scored, placed) for i in places.tolist())
+        def told(user: Array, item: Array) -> dict[str, Any]:
+            pairs = zip(user.tolist(), item.tolist(), strict=True)
+            plain = [self._plain(i, Scored(scores[u]), placed) for u, i in pairs]
+            frame = Recommendations(plain).to_frame()
+            return frame.select("general", "boost", "other", "reasons").to_dict()
 
         scores = placed.boosted(self.score_batch(rows))
-        return list_columns(self.item_table_, rows, scores, options, placed, entries)
+        return list_columns(self.item_table_, rows, scores, options, placed, told)
 
     def place_filters(self, filters: Filters) -> ResolvedFilters:
         """Return which items filters allow and what they add, by the positions of items."""

@@ -93,32 +93,28 @@ def find_items(name: Any, table: ItemTable, tags: TagTable | None) -> tuple[Boos
 
 
 def _no_such_boost(name: Any, table: ItemTable, tags: TagTable | None) -> UnknownNameError:
-    known = {str(t): t for t in (tags.tags if tags is not None else ())}
-    if isinstance(name, Tag):
-        return UnknownNameError("tag", name, closest_names(str(name), known))
-    columns = table.metadata.columns
-    examples = [str(tag) for tag in known.values() if tag.feature == name]
-    # The tags of numbers are ranges, or have words before them; cells are shorter.
-    if name in columns and (not examples or table.metadata[name].dtype.is_numeric()):
-        filled = table.metadata[name].drop_nulls()
-        nested = isinstance(filled.dtype, pl.List | pl.Array)
-        values = filled.explode().drop_nulls() if nested else filled
-        examples = [f"{name}={value}" for value in values.unique(maintain_order=True).head(3)]
-    if name in columns or examples:
-        return _no_boost(name, (), "one of its values", examples[:3])
-    names = [*known, *(t.value for t in known.values()), *columns, *map(str, table.ids)]
-    near = closest_names(str(name), names)
-    some = [] if near else [str(each) for each in (*table.ids[:1], *list(known)[:1])]
-    return _no_boost(name, near, "an item or a tag", some)
-
-
-def _no_boost(
-    name: object, near: Sequence[str], what: str, examples: Sequence[str]
-) -> UnknownNameError:
-    """Return the error of a boost of an unknown name; `examples` are names of `what`."""
+    """Return the error of a boost of an unknown name."""
     said = "boost names {name!r}, which is no item id, no tag and no column of true or false."
+    known = [] if tags is None else list(tags.tags)
+    if examples := [f"{name}={value}" for value in _values_of(name, table, tags)[:3]]:
+        what, near = "one of its values", tuple[str, ...]()
+    else:
+        names = [*map(str, known), *(tag.value for tag in known), *map(str, table.ids)]
+        near = closest_names(str(name), [*names, *table.metadata.columns])
+        examples = [] if near else [str(each) for each in (*table.ids[:1], *known[:1])]
+        what = "an item or a tag"
     hint = f"Name {what}, such as {' or '.join(map(repr, examples))}." if examples else ""
     return UnknownNameError("boost", name, near, said, hint, examples=examples)
+
+
+def _values_of(name: Any, table: ItemTable, tags: TagTable | None) -> list[str]:
+    """Return the values of a feature of tags, or of a column."""
+    known = [] if tags is None else [tag.value for tag in tags.tags if tag.feature == name]
+    if known or name not in table.metadata.columns:
+        return known
+    cells = table.metadata[name]
+    flat = cells.explode() if isinstance(cells.dtype, pl.List | pl.Array) else cells
+    return [str(cell) for cell in flat.drop_nulls().unique(maintain_order=True)]
 
 
 def _pass_condition(
@@ -213,11 +209,7 @@ def _pass_values(
 def _no_item_has(
     name: str, value: object, table: ItemTable, tags: TagTable | None
 ) -> ParameterError:
-    known = [tag.value for tag in tags.tags if tag.feature == name] if tags is not None else []
-    if not known and name in table.metadata.columns:
-        cells = table.metadata[name]
-        flat = cells.explode() if isinstance(cells.dtype, pl.List | pl.Array) else cells
-        known = [str(cell) for cell in flat.drop_nulls().unique(maintain_order=True).to_list()]
+    known = _values_of(name, table, tags)
     near = closest_names(str(value), known) or tuple(known[:3])
     such = f" Such as: {', '.join(near)}." if near else ""
     return ParameterError(
@@ -253,34 +245,24 @@ def _find_tag(name: Any, tags: TagTable | None) -> Tag | None:
 def _tag_weights(tag: Tag, tags: TagTable) -> Array:
     """Return 1 for items with a tag, and the number itself of popularity and general appeal."""
     column = tags.index[tag]
-    weights = np.zeros(tags.decoder.shape[0])
-    D = tags.decoder
-    entries = np.flatnonzero(D.indices == column)
-    owner = np.searchsorted(D.indptr, entries, side="right") - 1
+    weights = tags.decoder[:, [column]].toarray().ravel()
     is_number = column in (tags.popularity, tags.general)
-    weights[owner] = D.data[entries] if is_number else D.data[entries] != 0
-    return weights
+    return np.asarray(weights if is_number else weights != 0, dtype=np.float64)
 
 
 def _flags(cells: pl.Series) -> Array | None:
     """Return a column of true or false, 1 and 0, or yes and no, as a mask; None for any other.
 
-    A missing cell is not marked.
+    A missing cell is not marked. Data frames turn true into 1.0 where some are missing.
     """
-    if cells.dtype == pl.Boolean:
-        return np.asarray(cells.fill_null(False).to_numpy())
-    if cells.null_count() == len(cells):
+    if cells.dtype.is_nested():
         return None
-    # Data frames turn true and false into 1.0 and 0.0 where some are missing.
-    if cells.dtype.is_numeric():
-        numbers = cells.cast(pl.Float64).fill_nan(None)
-        is_flag = ((numbers == 0) | (numbers == 1)).fill_null(True).all()
-        return np.asarray(numbers.fill_null(0).to_numpy() == 1) if is_flag else None
-    if cells.dtype == pl.String:
-        words = cells.str.strip_chars().str.to_lowercase()
-        if words.drop_nulls().is_in([*_TRUE, *_FALSE, ""]).all() and (words != "").any():
-            return np.asarray(words.is_in(_TRUE).fill_null(False).to_numpy())
-    return None
+    words = cells.cast(pl.String).str.strip_chars().str.to_lowercase().str.strip_suffix(".0")
+    words = words.replace(["", "nan"], None)
+    filled = words.drop_nulls()
+    if filled.is_empty() or not filled.is_in([*_TRUE, *_FALSE]).all():
+        return None
+    return np.asarray(words.is_in(_TRUE).fill_null(False).to_numpy())
 
 
 Unknown = Literal["raise", "ignore"]

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from teaser.explain import PARTS
-from teaser.model._arrays import as_dense
+from teaser.explain import PARTS, Parts
 from teaser.model.extensions.remainder import RemainderMatrix
-from teaser.model.scores import UserState, UserStates, press_steps, tag_steps, top_k_rows
+from teaser.model.scores import UserStates, press_steps, score_parts, tag_steps, top_k_rows
 from teaser.model.tables import TagTable
 from teaser.transparency import OTHER_PARTS, Impacts
 
@@ -158,12 +157,12 @@ def list_people(model: Any, states: UserStates, *, rng: np.random.Generator) -> 
 
     scores = score(states.values)
     steps, places = press_steps(scores, states.rows), rank(scores)
-    found = [
-        score_sizes(table, R, state, own[own >= 0])
-        for state, own in zip(states, places, strict=True)
-    ]
-    sizes = np.concatenate([own for own, _ in found])
-    pressed = _draw([columns[columns < table.n_personal] for _, columns in found], rng)
+    user, place = np.nonzero(places >= 0)
+    parts = score_parts(table, R, items, states, user, places[user, place])
+    sizes, n = score_sizes(table, parts), len(parts.weight)
+    by_user = np.searchsorted(user[parts.row[:n]], np.arange(1, len(places)))
+    columns = np.split(parts.place[:n], by_user)
+    pressed = _draw([own[own < table.n_personal] for own in columns], rng)
     who = np.flatnonzero(pressed >= 0)
     values = states.values.copy()
     rows, carriers, usual = states.rows, table.carriers.items, table.usual_weights
@@ -177,34 +176,21 @@ def list_people(model: Any, states: UserStates, *, rng: np.random.Generator) -> 
     return Lists(places, sizes, pressed, steps, (places >= 0).sum(axis=1) - stays.sum(axis=1))
 
 
-def score_sizes(
-    table: TagTable, R: RemainderMatrix, state: UserState, places: Array
-) -> tuple[Array, Array]:
-    """Return what makes up the scores of some items for a user, boosts left out.
+def score_sizes(table: TagTable, parts: Parts) -> Array:
+    """Return what makes up the scores of some items: absolute contributions.
 
-    Returns
-    -------
-    sizes
-        The absolute contributions of each feature and of viewed items to each item (items x
-        features + 1), features as in `TagTable.features`, general appeal among them.
-    columns
-        The column of each tag that the items carry, item after item.
+    They are those of each feature and of viewed items (rows x features + 1), features as in
+    `TagTable.features`, general appeal among them.
     """
     names, numbers = table.features
-    own = table.decoder[places]
-    item: Array = np.repeat(np.arange(len(places)), np.diff(own.indptr))
-    part = state.tags_weight * state.values[own.indices] * own.data  # a_j D_ij
-    sizes = np.zeros((len(places), len(names) + 1))
-    np.add.at(sizes, (item, numbers[own.indices]), np.abs(part))
+    sizes = np.zeros((len(parts.general), len(names) + 1))
+    n = len(parts.weight)
+    feature = np.full(len(parts.row), len(names))
+    feature[:n] = numbers[parts.place[:n]]
+    np.add.at(sizes, (parts.row, feature), np.abs(parts.added))
     if table.general is not None:
-        at = own.indices == table.general
-        general = np.bincount(item[at], part[at], minlength=len(places)) + state.offset
-        sizes[:, numbers[table.general]] = np.abs(general)
-    if R is not None:
-        known, there = state.seen < R.shape[0], places < R.shape[1]
-        weights = np.abs(as_dense(R[state.seen[known]][:, places[there]]))
-        sizes[there, -1] = state.viewed_weight * (np.abs(state.strengths[known]) @ weights)
-    return sizes, own.indices
+        sizes[:, numbers[table.general]] = np.abs(parts.general)
+    return sizes
 
 
 def _draw(columns: Sequence[Array], rng: np.random.Generator) -> Array:

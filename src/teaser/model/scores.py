@@ -1,8 +1,9 @@
 """Scores of users: what they are made from, the parts that sum to them, the best items by them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 
 from teaser import explain as why
 from teaser.errors import ParameterError
-from teaser.explain import BoostName, Contributions
-from teaser.model._arrays import kernels_for
+from teaser.explain import Parts
+from teaser.model._arrays import as_dense, kernels_for
 from teaser.model._kernels import compiled
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.sparse import Encoder
+from teaser.model.filters import Boosts
 from teaser.model.tables import ItemTable, TagTable
 from teaser.profile import MAX_PRESSES, OWN_POWER, PAPER_STEP, Steering, press_moves
 
@@ -36,43 +38,21 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class UserState:
-    """One user.
-
-    Attributes
-    ----------
-    values
-        Affinities with tags, presses included (tags).
-    seen, strengths
-        The positions of the history's items, and the strength of each, below 0 if disliked.
-    tags_weight, viewed_weight
-        What the tags' part of a score is multiplied by, and what the sum over the history of the
-        remainder is.
-    offset
-        What is added to the score of every item: what centring took from all of them, in a model
-        for which the sign of a score matters; 0 in others.
-    """
-
-    values: Array
-    seen: Array
-    strengths: Array
-    tags_weight: float
-    viewed_weight: float
-    offset: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
 class UserStates:
     """Several users, in the order of their histories.
 
     Attributes
     ----------
     rows
-        Histories with the strength of each item, users x items.
+        Histories with the strength of each item, below 0 if disliked (users x items).
     values
         Affinities with tags, presses included (users x tags).
-    tags_weight, viewed_weight, offset
-        As in `UserState`, one for each user.
+    tags_weight, viewed_weight
+        What the tags' part of a score is multiplied by, and what the sum over the history of the
+        remainder is (users).
+    offset
+        What is added to the score of every item: what centring took from all of them, in a model
+        for which the sign of a score matters; 0 in others (users).
     """
 
     rows: sp.csr_array
@@ -81,24 +61,14 @@ class UserStates:
     viewed_weight: Array
     offset: Array
 
-    def __getitem__(self, user: int) -> UserState:
-        span = slice(self.rows.indptr[user], self.rows.indptr[user + 1])
-        return UserState(
-            self.values[user],
-            self.rows.indices[span],
-            self.rows.data[span],
-            float(self.tags_weight[user]),
-            float(self.viewed_weight[user]),
-            float(self.offset[user]),
-        )
-
-    def at(self, users: slice | Array) -> "UserStates":
+    def at(self, users: slice | Sequence[int] | Array) -> "UserStates":
         """Return some of the users."""
         parts = (self.values, self.tags_weight, self.viewed_weight, self.offset)
         return UserStates(self.rows[users], *(part[users] for part in parts))
 
-    def __iter__(self) -> Iterator[UserState]:
-        return (self[user] for user in range(self.rows.shape[0]))
+    def __iter__(self) -> Iterator["UserStates"]:
+        """Yield the users one by one."""
+        return (self.at([user]) for user in range(len(self.values)))
 
 
 def match_of(scores: Array, highest: Array | float) -> Array:
@@ -128,115 +98,113 @@ class Scored:
         return max(0.0, float(self.scores[item_index])) / self.highest if self.highest > 0 else 0.0
 
 
-def sum_rows(encoder: Encoder, rows: sp.csr_array) -> Array:
-    """Return p = sum_i x_i E_i over each history (users x tags), in double precision.
+def sum_rows(matrix: Encoder, rows: sp.csr_array) -> Array:
+    """Return sum_i x_i M_i over each history (users x columns), in double precision.
 
-    Items beyond the encoder's rows add nothing.
+    Items beyond the rows of the matrix, which were added after the fit, add nothing.
 
     Parameters
     ----------
+    matrix
+        The encoder or the remainder, dense or csr.
     rows
         Histories with the strength x of each item (users x items).
     """
-    n_learned, n_tags = encoder.shape
-    raw = np.zeros((rows.shape[0], n_tags))
-    if rows.shape[0] >= _MANY_USERS and not sp.issparse(encoder):
-        X = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
-        fast = kernels_for(X.nnz * n_tags)
-        if fast is not None:
-            fast.add_rows(X.indptr, X.indices, X.data, np.asarray(encoder), raw)
-            return raw
-    # One user at a time: the same bits alone and in a batch.
-    for user in range(rows.shape[0]):
-        span = slice(rows.indptr[user], rows.indptr[user + 1])
-        raw[user] = weighted_sum(encoder, rows.indices[span], rows.data[span])
-    return raw
-
-
-def weighted_sum(matrix: Encoder, places: Array, weights: Array) -> Array:
-    """Return the weighted sum of some rows of a matrix, dense or csr, in double precision.
-
-    Places beyond its rows, of items that were added after the fit, add nothing.
-    """
-    known = places < matrix.shape[0]
-    rows, x = matrix[places[known]], weights[known].astype(np.float64)
-    if sp.issparse(matrix):
-        parts = rows.data * np.repeat(x, np.diff(rows.indptr))
-        return np.bincount(rows.indices, parts, minlength=matrix.shape[1])
-    weighted = rows if (x == 1).all() else x[:, None] * rows
-    return np.asarray(weighted.sum(axis=0, dtype=np.float64))
-
-
-def viewed_sum(R: RemainderMatrix, places: Array, n_items: int, strengths: Array) -> Array:
-    """Return sum_i x_i R_ij over a history for every item j (n_items), in double precision.
-
-    Items beyond those of R, which were added after the fit, add nothing and get nothing.
-
-    Parameters
-    ----------
-    places, strengths
-        The positions of the history's items, and x, the strength of each.
-    """
-    return np.pad(weighted_sum(R, places, strengths), (0, n_items - R.shape[1]))
-
-
-def viewed_parts(R: RemainderMatrix, places: Array, items: Array) -> Array:
-    """Return R_ij of each item j and of each item i of a history (items x history), as doubles."""
-    out = np.zeros((len(items), len(places)))
-    known, given = places < R.shape[0], items < R.shape[1]
-    if isinstance(R, np.ndarray):
-        out[np.ix_(given, known)] = R[np.ix_(places[known], items[given])].T
-        return out
-    rows = R[places[known]]
-    at = np.full(R.shape[1], -1)  # where an item stands among those that are asked for
-    at[items[given]] = np.flatnonzero(given)
-    of = np.repeat(np.flatnonzero(known), np.diff(rows.indptr))
-    wanted = at[rows.indices]
-    found = wanted >= 0
-    out[wanted[found], of[found]] = rows.data[found]
+    n_learned, width = matrix.shape
+    X = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
+    out = np.zeros((X.shape[0], width))
+    is_sparse = sp.issparse(matrix)
+    n_terms = X.nnz * (matrix.nnz // max(1, n_learned) if is_sparse else width)
+    fast = kernels_for(n_terms) if X.shape[0] >= _MANY_USERS else None
+    if fast is not None and is_sparse:
+        of_X, of_M = ((M.indptr, M.indices, M.data) for M in (X, matrix))
+        fast.add_sparse_rows(*of_X, *of_M, out)
+    elif fast is not None:
+        fast.add_rows(X.indptr, X.indices, X.data, np.asarray(matrix), out)
+    else:
+        # One user at a time: the same bits alone and in a batch.
+        for user, (first, last) in enumerate(pairwise(X.indptr)):
+            out[user] = X.data[first:last] @ matrix[X.indices[first:last]]
     return out
 
 
-def item_contributions(
+def score_parts(
     table: TagTable,
     R: RemainderMatrix,
     items: ItemTable,
-    places: Array,
-    state: UserState,
-    boosts: Callable[[int], tuple[tuple[BoostName, float], ...]] = lambda item: (),
-) -> Iterator[Contributions]:
-    """Yield the parts of the scores of several items for a user.
+    states: UserStates,
+    user: Array,
+    item: Array,
+    boosts: Boosts | None = None,
+) -> Parts:
+    """Return the parts of the scores of some items, each for a user.
 
     Parameters
     ----------
     R
         The remainder, or None.
-    places
-        The positions of the items, each once.
+    user, item
+        The user and the item of each row, by position.
     boosts
-        Returns what each boost of an item adds.
+        What boosts add to each item, or None.
     """
-    D = table.decoder
-    # w x_i R_ij for each item i of the history
-    weights = state.viewed_weight * state.strengths
-    each = None if R is None else weights * viewed_parts(R, state.seen, places)
-    for n, item in enumerate(places.tolist()):
-        row = slice(D.indptr[item], D.indptr[item + 1])
-        yield why.find_contributions(
-            state.values,
-            D.indices[row],
-            D.data[row],
-            table.tags,
-            scale=state.tags_weight,
-            general=table.general,
-            offset=state.offset,
-            viewed=None
-            if each is None
-            else why.Viewed(each[n], lambda v: items.name(int(state.seen[v])), state.strengths < 0),
-            groups=table.near_equal_group,
-            boosts=boosts(item),
-            usual=1.0 if table.item_scale is None else float(table.item_scale[item]),
-        )
+    D = table.decoder[item]
+    row = np.repeat(np.arange(len(item)), np.diff(D.indptr))
+    affinity = states.values[user[row], D.indices]
+    added = states.tags_weight[user[row]] * affinity * D.data  # a_j D_ij
+    own, general = np.ones(len(row), dtype=np.bool_), states.offset[user]
+    if table.general is not None:
+        own = D.indices != table.general
+        general = general + np.bincount(row[~own], added[~own], minlength=len(item))
+    found = [(row[own], np.full(own.sum(), why.TAG), D.indices[own], added[own])]
+    if R is not None:
+        found.append(_viewed_parts(R, states, user, item))
+    if boosts is not None:
+        B = boosts.parts[item]
+        row = np.repeat(np.arange(len(item)), np.diff(B.indptr))
+        found.append((row, np.full(len(row), why.BOOST), B.indices, B.data))
+    row, kind, place, added = (np.concatenate(each) for each in zip(*found, strict=True))
+    return Parts(
+        tags=table.tags,
+        general=general,
+        usual=np.ones(len(item)) if table.item_scale is None else table.item_scale[item],
+        row=row,
+        kind=kind,
+        place=place,
+        added=added,
+        affinity=affinity[own],
+        weight=D.data[own],
+        groups=table.near_equal_group,
+        item_name=items.name,
+        boosts=() if boosts is None else boosts.names,
+    )
+
+
+def _viewed_parts(
+    R: RemainderMatrix, states: UserStates, user: Array, item: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return what viewed items add: row, kind, item of the history, and number of each part.
+
+    Items beyond those of R, which were added after the fit, add nothing and get nothing.
+    """
+    history = states.rows[user]
+    row = np.repeat(np.arange(len(item)), np.diff(history.indptr))
+    known = (history.indices < R.shape[0]) & (item[row] < R.shape[1])
+    row, seen, strength = row[known], history.indices[known], history.data[known]
+    # R on the items that some history or list has.
+    (i, at_i), (j, at_j) = _numbered(seen, R.shape[0]), _numbered(item[row], R.shape[1])
+    weights = as_dense(R[i][:, j])[at_i, at_j]
+    added = states.viewed_weight[user[row]] * strength * weights  # w x_i R_ij
+    kind = np.where(strength < 0, why.DISLIKED, why.VIEWED)
+    adds = added != 0
+    return row[adds], kind[adds], seen[adds], added[adds]
+
+
+def _numbered(places: Array, n: int) -> tuple[Array, Array]:
+    """Return the different ones of places below n, and the number of each place among them."""
+    marked = np.zeros(n, dtype=np.bool_)
+    marked[places] = True
+    return np.flatnonzero(marked), (np.cumsum(marked) - 1)[places]
 
 
 def press_steps(scores: Array, rows: sp.csr_array) -> Array:

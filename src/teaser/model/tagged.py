@@ -23,12 +23,7 @@ from teaser.data.metadata import read_new_items
 from teaser.data.rules import Rules
 from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
-from teaser.explain import (
-    Contributions,
-    Difference,
-    Explanation,
-    find_parts,
-)
+from teaser.explain import Difference, Explanation, Parts, find_parts
 from teaser.leaning import LeaningBase, find_spread
 from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import ListOptions, list_columns
@@ -66,13 +61,12 @@ from teaser.model.prediction import (
 )
 from teaser.model.scores import (
     Scored,
-    UserState,
     UserStates,
     check_steered,
-    item_contributions,
     press_steps,
+    score_parts,
+    sum_rows,
     tag_steps,
-    viewed_sum,
 )
 from teaser.model.tables import (
     History,
@@ -85,18 +79,14 @@ from teaser.model.tables import (
 )
 from teaser.parameters import check_k
 from teaser.profile import DEFAULT_STEERING, N_LIKE, PressesLike, Profile, Steering
-from teaser.recommend import Recommendation, RecommendationBatch, Recommendations
+from teaser.recommend import Recommendation, RecommendationBatch, Recommendations, reason_column
 from teaser.transparency import DataSources, Transparency
 
 Array = NDArray[Any]
-# Users whose lists are split into parts at a time.
-_BATCH = 512
 # A group with most of a history that is longer tells nothing of a user.
 _FEW = 4
-# From so many users on, what they viewed is summed by one product.
-_MANY_USERS = 32
-# Scores of one block of users, about 32 MB.
-_NUMBERS = 2**22
+# Scores of one block of users, about 8 MB.
+_NUMBERS = 2**20
 # The certainty of a profile is measured on these lengths, each on so many users at least.
 _SHORT, _FEWEST = (2, 3, 5, 8), 20
 
@@ -279,8 +269,7 @@ class TaggedModel(Model, abstract=True):
         size = max(1, _NUMBERS // max(1, len(self.item_table_)))
         for first in range(0, len(out), size):
             some = slice(first, first + size)
-            scores = self.personal_scores(states.at(some))
-            out[some] = self.tag_table_.carriers.means(np.ascontiguousarray(scores.T)).T
+            out[some] = self._leanings(states.at(some))
         return out
 
     def personal_scores(self, states: UserStates) -> Array:
@@ -341,13 +330,14 @@ class TaggedModel(Model, abstract=True):
         """
         rows = self.check_histories(X)
         sizes = []
-        for first in range(0, rows.shape[0], _BATCH):
-            some = slice(first, first + _BATCH)
+        size = max(1, _NUMBERS // max(1, len(self.item_table_)))
+        for first in range(0, rows.shape[0], size):
+            some = slice(first, first + size)
             known = None if about is None else about[some]
             states = self.user_states(rows[some], steering=steering, about=known)
-            for state, places in zip(states, lists[some, :shown], strict=True):
-                own = places[places >= 0]
-                sizes.append(score_sizes(self.tag_table_, self.remainder_, state, own)[0])
+            user, place = np.nonzero(lists[some, :shown] >= 0)
+            parts = self._parts(states, user, lists[some][user, place])
+            sizes.append(score_sizes(self.tag_table_, parts))
         return mean_shares(self.tag_table_, sizes)
 
     def decode(self, affinities: Array) -> Array:
@@ -362,24 +352,11 @@ class TaggedModel(Model, abstract=True):
 
     def decode_viewed(self, rows: sp.csr_array) -> Array:
         """Return what histories add to every item by the remainder (users x items), unweighted."""
-        out = np.zeros(rows.shape)
-        R = self.remainder_
-        if sp.issparse(R) and rows.shape[0] >= _MANY_USERS:
-            n_learned, width = R.shape
-            known = sp.csr_array(rows[:, :n_learned], dtype=np.float64)
-            fast = kernels_for(known.nnz * R.nnz // max(1, n_learned))
-            if fast is not None:
-                of_X, of_R = ((M.indptr, M.indices, M.data) for M in (known, R))
-                fast.add_sparse_rows(*of_X, *of_R, out)
-                return out
-            out[:, :width] = (known @ sp.csr_array(R, dtype=np.float64)).toarray()
-            return out
-        for user in range(rows.shape[0]):
-            span = slice(rows.indptr[user], rows.indptr[user + 1])
-            if self.remainder_ is not None:
-                seen, strengths = rows.indices[span], rows.data[span]
-                out[user] = viewed_sum(self.remainder_, seen, rows.shape[1], strengths)
-        return out
+        if self.remainder_ is None:
+            return np.zeros(rows.shape)
+        added = sum_rows(self.remainder_, rows)
+        # Items that were added after the fit get nothing.
+        return np.pad(added, ((0, 0), (0, rows.shape[1] - added.shape[1])))
 
     def user_states(
         self,
@@ -401,17 +378,15 @@ class TaggedModel(Model, abstract=True):
             more = np.diff(known.indptr) > 0  # one more item, for c but not for w
             lengths, n_liked = lengths + more, n_liked + more
         table = self.tag_table_
-        shown = self._values(raw, rows, liked, known)
         values, factors = who.scaled(
             raw,
-            shown,
+            self._values(raw, rows, liked, known),
             lengths,
             n_liked=n_liked,
             n_personal=table.n_personal,
             cold=len(table.tags) - 1,
             steering=steering,
             spread=table.spread,
-            out=None if shown is raw else shown,
         )
         # A user of whose history the remainder knows nothing is scored by the tags alone.
         n_viewed = 0 if self.remainder_ is None else self.remainder_.shape[0]
@@ -463,16 +438,6 @@ class TaggedModel(Model, abstract=True):
             seen = rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
             items, weights = table.carriers.items, table.usual_weights
             yield step, tag_steps(scores[user], seen, step, items, weights, asked[user])
-
-    def score_state(self, state: UserState) -> Array:
-        """Return the score of every item for one user, in double precision."""
-        scores = np.asarray(self.decoder_ @ state.values)  # sum_j a_j D_ij for every item i
-        if self.remainder_ is not None:
-            # In place: with many items, an array that is made anew costs more than what is added.
-            scores *= state.tags_weight
-            scores += state.viewed_weight * self._viewed(state)
-        scores += state.offset
-        return scores
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
@@ -548,11 +513,6 @@ class TaggedModel(Model, abstract=True):
             values[users, column] = table.apply_basis(own)[:, column]
         return values
 
-    def _viewed(self, state: UserState) -> Array:
-        if self.remainder_ is None:
-            return np.zeros(len(self.items_))
-        return viewed_sum(self.remainder_, state.seen, len(self.items_), state.strengths)
-
     def add_items(self, items: Any, *, predict: Collection[str] = PREDICTED) -> Self:
         """Make further items recommendable without fitting again.
 
@@ -613,21 +573,21 @@ class TaggedModel(Model, abstract=True):
         rows = self.item_table_.rows([viewed])
         given = None if about is None else [about]
         states = self.user_states(rows, steering=steering, about=given)
-        state = states[0]
+        values = states.values[0]
         known = [] if about is None else place_about(about, self.user_rows_)
         step, steps = next(self.press_steps(states, steering))
         learned = Profile(
             tags=self.tags_,
-            values=state.values,
+            values=values,
             certainty=steering.certainty_of(len(viewed) + bool(known), self.tag_table_.spread),
-            impacts=why.sum_impacts(state.values, self.tag_table_.mass, *self.tag_table_.features),
+            impacts=why.sum_impacts(values, self.tag_table_.mass, *self.tag_table_.features),
             history=tuple(self.items_[i] for i in viewed),
             presses={},
             step=step,
             press_steps=steps,
             press_power=steering.press_power,
-            tags_weight=state.tags_weight,
-            viewed_weight=state.viewed_weight,
+            tags_weight=float(states.tags_weight[0]),
+            viewed_weight=float(states.viewed_weight[0]),
             about=tuple(self.user_tags_[i] for i in known),
             strengths=() if set(viewed.values()) <= {1.0} else tuple(viewed.values()),
             near_equal_group=self.tag_table_.near_equal_group,
@@ -715,7 +675,7 @@ class TaggedModel(Model, abstract=True):
         lists.ignored = placed.ignored + sum(n for _, n in known)
         for state in self.user_states(rows, presses, steering=steering, about=about):
             scored = self._score(state, placed)
-            seen = state.seen if exclude_history else ()
+            seen = state.rows.indices if exclude_history else ()
             best = self.rank_items(scored.scores, k=k, seen=seen, allowed=placed.allowed)
             lists.append(self._entries(best, state, scored, negative_reasons, placed))
         return lists
@@ -730,12 +690,21 @@ class TaggedModel(Model, abstract=True):
         """Return the lists of several users; see `Model.list_block`."""
         states = self.user_states(rows, about=about, steering=options.steering)
 
-        def entries(user: int, places: Array, scored: Scored) -> Recommendations:
-            one, negative = states[user], options.negative_reasons
-            return self._entries(places, one, scored, negative, placed, evidence=False)
+        def told(user: Array, item: Array) -> dict[str, Any]:
+            parts = self._parts(states, user, item, placed)
+            chosen = self._choose(parts, states, user, options.negative_reasons)
+            row = parts.row[parts.head[chosen]]
+            told = np.bincount(row, parts.contribution[chosen], len(item))
+            pairs = zip(row.tolist(), parts.reasons(chosen), strict=True)
+            ids = self.item_table_.metadata.to_series(0).dtype
+            numbers = (parts.general, parts.boost, parts.sums(parts.added) - told)
+            return {
+                **dict(zip(("general", "boost", "other"), numbers, strict=True)),
+                "reasons": reason_column(pairs, len(item), ids),
+            }
 
         scores = self._score_block(states, placed)
-        return list_columns(self.item_table_, rows, scores, options, placed, entries)
+        return list_columns(self.item_table_, rows, scores, options, placed, told)
 
     def explain(
         self,
@@ -802,11 +771,11 @@ class TaggedModel(Model, abstract=True):
         about: About | None,
         steering: Steering,
         filters: Filters,
-    ) -> tuple[UserState, Scored, ResolvedFilters]:
+    ) -> tuple[UserStates, Scored, ResolvedFilters]:
         """Return one user, the scores of all items, and the filters as they were resolved."""
         placed = self.place_filters(filters)
         rows = self.item_table_.rows([known_history(self.item_table_, history, placed)[0]])
-        state = self.user_states(rows, [presses], steering=steering, about=[about])[0]
+        state = self.user_states(rows, [presses], steering=steering, about=[about])
         return state, self._score(state, placed), placed
 
     def origins(
@@ -836,11 +805,11 @@ class TaggedModel(Model, abstract=True):
         The tags' part is `tags_weight * (decoder_ @ values)`; where there is a remainder, its rows
         of the history are added, times `viewed_weight`.
         """
-        return self.score_state(self._state(profile))
+        return np.asarray(self.score_states(self._state(profile))[0])
 
     def viewed_scores(self, profile: Profile) -> Array:
         """Return the part of `scores` that comes from viewed items: zero without a remainder."""
-        return np.asarray(profile.viewed_weight * self._viewed(self._state(profile)))
+        return np.asarray(profile.viewed_weight * self.decode_viewed(self._state(profile).rows)[0])
 
     def entries(
         self,
@@ -865,12 +834,12 @@ class TaggedModel(Model, abstract=True):
         scored = Scored(scores)
         return self._entries(places, self._state(profile), scored, negative_reasons, placed)
 
-    def contributions(
-        self, places: Array, state: UserState, placed: ResolvedFilters = NO_FILTERS
-    ) -> Iterator[Contributions]:
-        """Yield the parts of the scores of several items for a user, given their positions."""
+    def _parts(
+        self, states: UserStates, user: Array, item: Array, placed: ResolvedFilters = NO_FILTERS
+    ) -> Parts:
+        """Return the parts of the scores of some items, each for a user, given the positions."""
         table, R, items = self.tag_table_, self.remainder_, self.item_table_
-        return item_contributions(table, R, items, places, state, placed.boosts_of)
+        return score_parts(table, R, items, states, user, item, placed.boosts)
 
     def describe(self) -> dict[str, Any]:
         """Return what the model holds as plain values, for programs."""
@@ -922,103 +891,94 @@ class TaggedModel(Model, abstract=True):
             self.remainder_,
         )
 
-    def _leanings(
-        self, state: UserState, own: Array, n_liked: int, tags: Array
-    ) -> dict[Tag, float]:
-        """Return the leanings of one user towards some tags, as far as they may be told.
+    def _leanings(self, states: UserStates) -> Array:
+        """Return the leanings of some users (users x tags)."""
+        scores = np.ascontiguousarray(self.personal_scores(states).T)
+        return self.tag_table_.carriers.means(scores).T
 
-        Groups that are named by items with most of the history would tell nothing: theirs are 0.
+    def _choose(self, parts: Parts, states: UserStates, user: Array, negative: bool) -> Array:
+        """Return the main reasons of some items, each for a user; see `Parts.main`.
 
-        Parameters
-        ----------
-        own
-            How many liked items carry each group of near-equal tags.
-        n_liked
-            How many liked items the user has.
-        tags
-            The positions of the tags.
+        Groups that are named by items with most of the history would tell nothing.
         """
-        base, table = self._leaning_base(), self.tag_table_
-        weights = (state.tags_weight, state.viewed_weight)
-        scores = base.personal_scores(state.values, state.seen, state.strengths, weights)
-        found = base.carriers.means(scores)
+        table, leanings = self.tag_table_, self._leanings(states)
+        liked = liked_part(states.rows)
         named = table.named_by_titles
-        covering = 2 * own[table.near_equal_group[named]] > max(n_liked, _FEW)
-        found[named[covering]] = 0.0
-        return {table.tags[j]: found[j] for j in tags.tolist()}
+        group = table.near_equal_group[named]
+        own = (table.group_carriers.items[group] @ liked.T).T  # how many liked items carry each
+        most = np.maximum(np.diff(liked.indptr), _FEW)
+        leanings[:, named] *= 2 * own.toarray() <= most[:, None]
+        tags = slice(len(parts.weight))
+        leaning = leanings[user[parts.row[tags]], parts.place[tags]]
+        return parts.main(leaning, negative=negative)
 
-    def _state(self, profile: Profile) -> UserState:
-        seen = np.array(self.item_table_.positions(profile.history), dtype=np.int64)
-        strengths = np.array(profile.strengths) if profile.strengths else np.ones(len(seen))
-        return UserState(
-            profile.values, seen, strengths, profile.tags_weight, profile.viewed_weight
-        )
+    def _state(self, profile: Profile) -> UserStates:
+        strengths = profile.strengths or (1.0,) * len(profile.history)
+        viewed = zip(self.item_table_.positions(profile.history), strengths, strict=True)
+        factors = (np.array([x]) for x in (profile.tags_weight, profile.viewed_weight, 0.0))
+        return UserStates(self.item_table_.rows([dict(viewed)]), profile.values[None], *factors)
 
     def _score_block(self, states: UserStates, placed: ResolvedFilters) -> Array:
         """Return the score of every item for several users, boosts included."""
         return placed.boosted(self.score_states(states))
 
-    def _score(self, state: UserState, placed: ResolvedFilters) -> Scored:
-        return Scored(placed.boosted(self.score_state(state)))
+    def _score(self, state: UserStates, placed: ResolvedFilters) -> Scored:
+        return Scored(self._score_block(state, placed)[0])
 
     def _entries(
         self,
         places: Array,
-        state: UserState,
+        state: UserStates,
         scored: Scored,
         negative: bool,
         placed: ResolvedFilters,
-        *,
-        evidence: bool = True,
     ) -> Recommendations:
-        entries, table = Recommendations(), self.tag_table_
+        """Return some items for one user."""
         if not len(places):
-            return entries
-        liked = state.seen[state.strengths > 0]
-        own = table.group_carriers.count_in(liked)
-        D = table.decoder
-        listed = D[places]
-        leanings = self._leanings(state, own, len(liked), np.unique(listed.indices))
-        alike = self._likeness(liked, listed) if evidence else None
-        every = self.contributions(places, state, placed)
-        for n, (i, parts) in enumerate(zip(places.tolist(), every, strict=True)):
-            chosen = parts.main(leanings, negative=negative)
-            if alike is not None:
-                nearest = liked[np.argsort(-alike[n], kind="stable")]
-                chosen = tuple(self._with_evidence(r, own, nearest) for r in chosen)
-            other = parts.personal - sum(reason.contribution for reason in chosen)
+            return Recommendations()
+        liked = liked_part(state.rows).indices
+        own = self.tag_table_.group_carriers.count_in(liked)
+        user = np.zeros(len(places), dtype=np.int64)
+        parts = self._parts(state, user, places, placed)
+        chosen = self._choose(parts, state, user, negative)
+        told: list[list[why.AnyReason]] = [[] for _ in places]
+        nearest = liked[np.argsort(-self._likeness(liked, places), kind="stable")]
+        rows = parts.row[parts.head[chosen]].tolist()
+        for row, reason in zip(rows, parts.reasons(chosen), strict=True):
+            told[row].append(self._with_evidence(reason, own, nearest[row]))
+        numbers = (parts.general, parts.boost, parts.sums(parts.added), parts.total)
+        columns = (places.tolist(), told, *(each.tolist() for each in numbers))
+        entries = Recommendations()
+        for i, reasons, general, boost, personal, total in zip(*columns, strict=True):
+            other = personal - sum(reason.contribution for reason in reasons)
             entries.append(
                 Recommendation(
                     item_id=self.items_[i],
                     score=float(scored.scores[i]),
                     match=scored.match(i),
-                    reasons=chosen,
+                    reasons=tuple(reasons),
                     title=self.title(i),
-                    general=parts.general,
-                    general_share=parts.general_share,
-                    boost=parts.boost,
+                    general=general,
+                    general_share=general / (total or 1.0),
+                    boost=boost,
                     other=other,
-                    other_share=other / parts.total if parts.total > 0 else 0.0,
+                    other_share=other / (total or 1.0),
                 )
             )
         return entries
 
-    def _likeness(self, liked: Array, listed: sp.csr_array) -> Array:
-        """Return how alike listed and liked items are (listed x liked).
-
-        It is the tags that they share; rare ones count more.
+    def _likeness(self, liked: Array, listed: Array) -> Array:
+        """Return how alike listed and liked items are by the tags that they share; rare ones more.
 
         Parameters
         ----------
-        liked
-            The positions of the liked items.
-        listed
-            The rows of the decoder of the listed ones.
+        liked, listed
+            Their positions.
         """
         counts, rows = self.tag_table_.carriers.counts, self.decoder_[liked]
         rarity = np.where(counts > 0, np.log1p(len(self.items_) / np.maximum(1, counts)), 0.0)
         rows.data = rows.data * rarity[rows.indices]
-        return np.asarray((listed @ rows.T).todense())
+        return np.asarray((self.decoder_[listed] @ rows.T).todense())
 
     def _with_evidence(self, reason: why.AnyReason, own: Array, liked: Array) -> why.AnyReason:
         """Return a reason with how many liked items carry its tags, and titles for a group.
@@ -1046,32 +1006,32 @@ class TaggedModel(Model, abstract=True):
         return replace(reason, own=int(own[group]), of=len(liked), like=like)
 
     def _explanation(
-        self, i: int, state: UserState, scored: Scored, placed: ResolvedFilters
+        self, i: int, state: UserStates, scored: Scored, placed: ResolvedFilters
     ) -> Explanation:
-        (parts,) = self.contributions(np.array([i]), state, placed)
+        parts = self._parts(state, np.array([0]), np.array([i]), placed)
         return Explanation(
             item_id=self.items_[i],
             score=float(scored.scores[i]),
             match=scored.match(i),
             tags=parts.by_tag(),
-            reasons=parts.reasons(),
+            reasons=tuple(parts.reasons()),
             title=self.title(i),
             viewed=parts.by_item(),
-            general=parts.general,
-            boost=parts.boost,
+            general=float(parts.general[0]),
+            boost=float(parts.boost[0]),
         )
 
     def _difference(
-        self, pair: tuple[int, int], state: UserState, scored: Scored, placed: ResolvedFilters
+        self, pair: tuple[int, int], state: UserStates, scored: Scored, placed: ResolvedFilters
     ) -> Difference:
         i, other = pair
-        parts = self.contributions(np.array(pair), state, placed)
+        parts = self._parts(state, np.array([0, 0]), np.array(pair), placed)
         return Difference(
             item_id=self.items_[i],
             other_id=self.items_[other],
             score=float(scored.scores[i]),
             other_score=float(scored.scores[other]),
-            parts=find_parts(*parts),
+            parts=find_parts(parts),
             title=self.title(i),
             other_title=self.title(other),
         )

@@ -169,22 +169,21 @@ def tag_examples(
     )
     without = own.values.copy()
     without[column] = 0.0
-    ranks = _Ranks(
-        now=_ranks(model, own, placed, viewed),
-        without=_ranks(model, replace(own, values=without), placed, viewed),
-        pressed=_ranks(model, pressed, placed, viewed),
-    )
-    carriers = _carriers(model, column)
+    profiles = (own, replace(own, values=without), pressed)
+    now, less, then = (_ranks(model, profile, placed, viewed) for profile in profiles)
+    carriers = np.flatnonzero(model.decoder_[:, [column]].toarray())
     # Rank 0: the item cannot be recommended.
-    listed = carriers[ranks.now[carriers] > 0]
-    rising = listed[(ranks.now[listed] > places) & (ranks.pressed[listed] <= places)]
+    listed = carriers[now[carriers] > 0]
+    rising = listed[(now[listed] > places) & (then[listed] <= places)]
     factor = own.tags_weight * float(own.values[column])
 
     def examples(chosen: Array, order: Array) -> tuple[TagExample, ...]:
         first = chosen[np.argsort(order[chosen], kind="stable")][:k]
         weights = model.decoder_[first][:, [column]].toarray().ravel()
         return tuple(
-            TagExample(model.items_[i], factor * w, *ranks.of(i), title=model.title(i))
+            TagExample(
+                model.items_[i], factor * w, int(now[i]), int(less[i]), int(then[i]), model.title(i)
+            )
             for i, w in zip(first.tolist(), weights.tolist(), strict=True)
         )
 
@@ -194,22 +193,10 @@ def tag_examples(
         affinity=float(own.values[column]),
         presses=net.get(column, 0),
         can_press=net.get(column, 0) < MAX_PRESSES,
-        brings_up=examples(listed, ranks.now),
-        would_bring_up=examples(rising, ranks.pressed),
+        brings_up=examples(listed, now),
+        would_bring_up=examples(rising, then),
         comes_with=_beside(model, column, carriers)[:k],
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Ranks:
-    """The rank of every item now, without the tag and with one press more; 0 for no rank."""
-
-    now: Array
-    without: Array
-    pressed: Array
-
-    def of(self, item: int) -> tuple[int, int, int]:
-        return int(self.now[item]), int(self.without[item]), int(self.pressed[item])
 
 
 def _ranks(
@@ -221,13 +208,6 @@ def _ranks(
     found = np.zeros(len(scores), dtype=np.int64)
     found[order] = np.arange(1, len(order) + 1)
     return found
-
-
-def _carriers(model: TaggedModel, column: int) -> Array:
-    """Return the positions of the items with a tag."""
-    D = model.decoder_
-    owner = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
-    return np.asarray(owner[(D.indices == column) & (D.data != 0)])
 
 
 def _beside(model: TaggedModel, column: int, carriers: Array) -> tuple[TagBeside, ...]:

@@ -212,6 +212,5 @@ def _tell_most(model: TaggedModel, own: Mapping[int, float]) -> list[int]:
 def _tags_beside(model: TaggedModel, column: int) -> set[int]:
     """Return the columns of the tags that some item has together with a tag."""
     D = model.decoder_
-    owner = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
-    carriers = owner[(D.indices == column) & (D.data != 0)]
+    carriers = np.flatnonzero(D[:, [column]].toarray())
     return set(np.unique(D[carriers].indices).tolist())

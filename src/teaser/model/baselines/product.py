@@ -18,7 +18,7 @@ from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import ManyAbout, UserRows
 from teaser.model.filters import ResolvedFilters
 from teaser.model.prediction import PREDICTED
-from teaser.model.scores import Scored, UserState, UserStates
+from teaser.model.scores import Scored, UserStates
 from teaser.model.tables import ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
@@ -282,15 +282,13 @@ class Product(TaggedModel):
         explained = super()._score_block(states, placed)
         return multiply(explained, self.parts[1].score_batch(states.rows))
 
-    def _score(self, state: UserState, placed: ResolvedFilters) -> ScoredParts:
-        explained = placed.boosted(self.score_state(state))
-        viewed = dict(zip(state.seen.tolist(), state.strengths.tolist(), strict=True))
-        row = self.item_table_.rows([viewed])
-        unexplained = self.parts[1].score_batch(row)[0]
-        return ScoredParts(multiply(explained[None], unexplained[None])[0], explained, unexplained)
+    def _score(self, state: UserStates, placed: ResolvedFilters) -> ScoredParts:
+        explained = super()._score_block(state, placed)
+        unexplained = self.parts[1].score_batch(state.rows)
+        return ScoredParts(multiply(explained, unexplained)[0], explained[0], unexplained[0])
 
     def _explanation(
-        self, i: int, state: UserState, scored: Any, placed: ResolvedFilters
+        self, i: int, state: UserStates, scored: Any, placed: ResolvedFilters
     ) -> Explanation:
         said = super()._explanation(i, state, scored, placed)
         return PartExplanation(cover=self._cover(i, scored), **vars(said))
@@ -298,15 +296,13 @@ class Product(TaggedModel):
     def _entries(
         self,
         places: Array,
-        state: UserState,
+        state: UserStates,
         scored: Any,
         negative: bool,
         placed: ResolvedFilters,
-        *,
-        evidence: bool = True,
     ) -> Recommendations:
-        entries = super()._entries(places, state, scored, negative, placed, evidence=evidence)
-        if not isinstance(scored, ScoredParts):  # lists of many users have no parts
+        entries = super()._entries(places, state, scored, negative, placed)
+        if not isinstance(scored, ScoredParts):
             return entries
         return Recommendations(
             PartRecommendation(cover=self._cover(i, scored), **vars(entry))
@@ -314,7 +310,7 @@ class Product(TaggedModel):
         )
 
     def _difference(
-        self, pair: tuple[int, int], state: UserState, scored: Any, placed: ResolvedFilters
+        self, pair: tuple[int, int], state: UserStates, scored: Any, placed: ResolvedFilters
     ) -> Difference:
         found = super()._difference(pair, state, scored, placed)
         cover, other_cover = (self._cover(i, scored) for i in pair)
