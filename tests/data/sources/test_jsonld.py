@@ -236,6 +236,16 @@ DOCUMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (schema(26, offers={"price": "1.234,50", "priceCurrency": "EUR"}), {"price": 1234.5}),
     (schema(27, offers={"price": "1,234", "priceCurrency": "EUR"}), {"price": 1234.0}),
     (
+        schema(
+            29,
+            eventSchedule={"@type": "Schedule", "startDate": "2027-03-05", "byDay": "FR",
+                           "repeatFrequency": "P1W", "repeatCount": 3},
+        ),
+        {"end": datetime(2027, 3, 19), "weekday": ["Friday"]},
+    ),
+    (schema(30, eventSchedule={"repeatFrequency": "P1D"}), {"start": EVENING, "end": None}),
+    (schema(31, isAccessibleForFree="https://schema.org/True"), {"price": 0.0}),
+    (
         schema(28, eventStatus={"@id": "https://schema.org/EventCancelled"}),
         {"status": "Cancelled", "end": datetime(1970, 1, 1)},
     ),
@@ -289,6 +299,13 @@ def test_folders_lists_graphs_pages_and_lines_give_the_same_events(tmp_path: Pat
     assert read_events(str(folder / "*.jsonld")).equals(expected)
 
 
+@pytest.mark.parametrize("name", ["event", "events", "mainEntity"])
+def test_events_of_a_place_or_a_page_are_found(name: str, tmp_path: Path) -> None:
+    holder = {**LD, "@type": "WebPage", "name": "Agenda", name: [schema(1), schema(2)]}
+    (tmp_path / "page.json").write_text(json.dumps(holder))
+    assert read_event_table(tmp_path / "page.json").frame.height == 2
+
+
 def test_a_place_may_be_a_document_of_its_own(tmp_path: Path) -> None:
     place = {**HALL, "@id": "#hall"}
     graph = {**LD, "@graph": [place, schema(1, location={"@id": "#hall"})]}
@@ -310,6 +327,7 @@ def test_a_place_may_be_a_document_of_its_own(tmp_path: Path) -> None:
         ({"endDate": "2026-03-05"}, "before they begin", "end", EVENING),
         ({"typicalAgeRange": "kids"}, "typicalAgeRange", "age_from", None),
         ({"offers": {"price": "at the door"}}, "price that cannot be read", "price", None),
+        ({"duration": "P999999999D", "@type": None}, "without @type", "start", EVENING),
         ({"offers": {"price": -5}}, "price that cannot be read", "price", None),
         ({"offers": {"price": "9" * 400}}, "price that cannot be read", "price", None),
         ({"@type": None, "name": "\ud800"}, "without @type", "title", "?"),

@@ -32,7 +32,7 @@ _TELLING = {"startDate", "calendarType", "subEvent", "eventSchedule"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _CANCELLED = {"EventCancelled", "Unavailable", "DELETED", "REJECTED"}
 _PAST = datetime(1970, 1, 1)
-_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
+_DURATION = re.compile(r"P(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
 _FREE = {"free", "gratis", "gratuit", "kostenlos"}
 _LISTS = ("type", "theme", "facility", "label", "performer", "weekday")
 _TEXTS = (
@@ -186,6 +186,8 @@ def _documents(value: Any) -> Iterator[dict[str, Any]]:
                 return
         is_listed = "ListItem" in _types(value) and isinstance(value.get("item"), dict)
         yield value["item"] if is_listed else value
+        for name in ("event", "events", "mainEntity"):  # of a place, an organisation, a page
+            yield from _documents(value.get(name))
 
 
 def _each(value: Any) -> list[Any]:
@@ -366,21 +368,25 @@ class _Found:
         zone = self.zone or (ZoneInfo("Europe/Brussels") if is_udb3 else None)
         kind = _text(document.get("calendarType"))
         dated = [self.known.get(str(d.get("@id")), d) for d in _objects(document, "subEvent")]
+        dated = [each for each in dated if _status(each) not in _CANCELLED]
         schedules = _objects(document, "eventSchedule")
         starts: list[datetime] = []
         ends: list[datetime] = []
         days: list[str] = []
+        is_open = False
         for each in (document, *dated, *schedules):
             start = _moment(each.get("startDate"), zone, say)
             end = _moment(each.get("endDate"), zone, say)
-            if start and end is None and (length := _duration(each.get("duration"))):
-                end = start + length
+            if end is None:
+                end = _end(start or next(iter(starts), None), each)
+                is_open = is_open or (end is None and "repeatFrequency" in each)
             if start and end and end < start:
                 say("ending before they begin; that end is taken as missing")
                 end = None
             starts += [start] if start else []
             ends += [end] if end else []
-            if start and (end or start) - start < timedelta(days=2):
+            is_short = start and (end or start) - start < timedelta(days=2)
+            if start and is_short and not schedules:
                 days.append(_DAYS[start.weekday()])
             hours = _objects(each, "openingHours", "openingHoursSpecification")
             for name in (*(h.get("dayOfWeek") for h in hours), each.get("byDay")):
@@ -392,9 +398,10 @@ class _Found:
             starts, ends = [], []
         elif not starts and not ends:
             say("without a date that can be read")
+        last = None if is_open and not ends else max([*ends, *starts], default=None)
         return {
             "start": min(starts, default=None),
-            "end": _PAST if ends == [_PAST] else max([*ends, *starts], default=None),
+            "end": _PAST if ends == [_PAST] else last,
             "calendar": kind or ("multiple" if len({*starts}) > 1 else None),
             "weekday": [day for day in _DAYS if day in days],
         }
@@ -491,7 +498,7 @@ def _price(
                 found.append((amount, _text(currency)))
             elif given:
                 say("with a price that cannot be read, taken as missing")
-    if document.get("isAccessibleForFree") in (True, "true", "True"):
+    if _PREFIX.sub("", str(document.get("isAccessibleForFree"))).casefold() == "true":
         return 0.0, found[0][1] if found else None
     return min(found, key=lambda pair: pair[0], default=(None, None))
 
@@ -517,9 +524,25 @@ def _moment(value: Any, zone: ZoneInfo | None, say: Callable[[str], None]) -> da
         return None
 
 
+def _end(start: datetime | None, document: Mapping[str, Any]) -> datetime | None:
+    """Return when what has a duration, or is repeated a number of times, is over."""
+    length, repeat = (_duration(document.get(name)) for name in ("duration", "repeatFrequency"))
+    count = _amount(document.get("repeatCount"))
+    if start is None or (repeat and not count) or not (repeat or length):
+        return None
+    try:
+        return start + (length or timedelta()) + (repeat or timedelta()) * ((count or 1) - 1)
+    except OverflowError:
+        return None
+
+
 def _duration(value: Any) -> timedelta | None:
     found = _DURATION.fullmatch(_text(value) or "")
     if found is None:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    months, weeks, days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days += 31 * months + 7 * weeks
+    try:
+        return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    except OverflowError:
+        return None
