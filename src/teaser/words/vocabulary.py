@@ -397,9 +397,16 @@ def _name_index(
         by_feature.setdefault(tag.feature, []).append(tag)
     # Where 1990 is a year among others, it is not the nineties.
     decades = {feature for feature, tags in by_feature.items() if are_decades(tags)}
+    switches = {
+        feature
+        for feature, tags in by_feature.items()
+        if all(keys(tag.value)[-1:] in (("yes",), ("no",)) for tag in tags)
+    }
     for tag in counts:
         words = keys(tag.value[:_LONGEST_NAME])
         index.add(words, Name(tag, "", 0))
+        if tag.feature in switches and words[-1] == "yes":  # organic alone: organic yes
+            index.add(words[:-1], Name(tag, "", 0))
         named = decade_names(tag) if tag.feature in decades else {}
         for language, phrases in named.items():
             for phrase in phrases:
@@ -409,7 +416,7 @@ def _name_index(
                 index.add(part, Name(tag, "", SURNAME))
     bands = find_bands(counts)
     for feature, tags in by_feature.items():
-        if feature not in bands and kinds.get(feature) not in _WHOLE:
+        if feature not in {*bands, *switches} and kinds.get(feature) not in _WHOLE:
             for part, tag in _parts(tags):
                 index.add(part, Name(tag, "", PART))
     for language, translated in translations.items():

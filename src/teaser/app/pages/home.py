@@ -217,13 +217,16 @@ def quick_start(
 
 @cached_per_catalogue(len(LANGUAGES))
 def say_example(catalogue: Catalogue, texts: Texts) -> str:
-    """Return an example of a request, with tags that the catalogue has."""
-    declared = [tags for tags in choices(catalogue).values() if len(tags) > 1]
-    named = sorted(declared, key=lambda tags: any(tag.is_bare for tag in tags))[:2]
+    """Return an example of a request: common tags of two features, not on most items."""
+    half, sizes = len(catalogue.model.items_) / 2, catalogue.tag_sizes
+    common = [
+        next((t for t in catalogue.features[name] if sizes[catalogue.tag_index[t]] <= half), None)
+        for name in choices(catalogue)
+    ]
+    named = sorted(filter(None, common), key=lambda tag: tag.is_bare)[:2]
     if len(named) < 2:
         return ""
-    first, second = (catalogue.features[tags[0].feature][0] for tags in named)
-    one, other = texts.tag(second).lower(), texts.tag(first).lower()
+    other, one = (texts.tag(tag).lower() for tag in named)
     if catalogue.dates is None:
         return texts("such as: more {one}, no {other}", one=one, other=other)
     return texts("such as: more {one}, no {other}, this weekend", one=one, other=other)
