@@ -85,7 +85,7 @@ def band_start(value: str) -> tuple[float, int] | None:
     figures = [float(each.replace(",", ".")) for each in _FIGURE.findall(value)]
     if not figures or len(words) > 6:
         return None
-    if words[0] in _UNDER:
+    if any(word in _UNDER for word in words[:-1]):  # also after the name of the column
         return 0.0, 1
     return figures[0], 3 if words[0] in _OVER or words[-1] in _OVER else 2
 

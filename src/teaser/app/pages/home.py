@@ -84,13 +84,16 @@ def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
     return {name: sorted(tags, key=reading_order) for name, tags in found.items() if len(tags) > 1}
 
 
-def reading_order(tag: Tag) -> tuple[float, bool, str]:
-    """Return what orders tags for a reader: under 10, 10 to 20, 20 and over; then words."""
+def reading_order(tag: Tag) -> tuple[float, str, float, bool, str]:
+    """Return what orders tags for a reader: under 10, 10 to 20, 20 and over; hall 9, hall 10."""
     value = tag.value.casefold()
-    found = re.match(r"(under )?(-?\d+(?:\.\d+)?)", value)
+    found = re.match(r"(\D*?\s)??(under )?(-?\d+(?:\.\d+)?)", value)
     if not found:
-        return math.inf, True, value
-    return float(found[2]), not found[1], value
+        return math.inf, value, 0.0, True, value
+    number, is_over = float(found[3]), not found[2]
+    if found[1]:  # the words that all values of the feature begin with
+        return math.inf, found[1], number, is_over, value
+    return number, "", 0.0, is_over, value
 
 
 def _count(text: str | None) -> int:
