@@ -276,6 +276,7 @@ def wines() -> Vocabulary:
         ("alcohol between 12 and 13 %", ["at_least alcohol 12", "at_most alcohol 13"]),
         ("alcohol at most 13 percent", ["at_most alcohol 13"]),
         ("under 13 %", []),
+        ("tours", []),
         ("under 13", ["at_most price 13"]),
         ("organic", ["press +4 organic=organic yes"]),
         ("not organic", ["without organic=organic yes"]),

@@ -38,6 +38,8 @@ _STEPS = 2
 _FIGURE = re.compile(r"-?\d+(?:[.,]\d+)?")
 _NOTHING = frozenset({"free", "gratis", "gratuit", "none", "no charge"})
 _DECADE = re.compile(r"(\d{3}0)s?")
+# Words that are near too many others to be meant by a misspelt one: tours is no thurs.
+_ABBREVIATIONS = {"thurs"}
 _UNDER, _OVER = ("under", "below", "less", "up"), ("over", "above", "more")
 
 
@@ -334,7 +336,7 @@ class Vocabulary:
         """Return the known words of a language, for misspelt ones; made when first needed."""
         if language not in self._spellers:
             speller = Speller()
-            for word in lexicon(language).phrases.words:
+            for word in lexicon(language).phrases.words - _ABBREVIATIONS:
                 speller.add(word, 40)
             for word, weight in self._weighted_words(language):
                 speller.add(word, weight)
