@@ -200,7 +200,9 @@ def closest_names(name: str, known: Iterable[str], *, n: int = 3) -> tuple[str, 
     names = list(known)
     starts = [each[:_COMPARED_LETTERS] for each in names]
     short = name[:_COMPARED_LETTERS]
-    found = process.extract(short, starts, scorer=fuzz.ratio, limit=n, score_cutoff=50)
+    found = process.extract(
+        short, starts, scorer=fuzz.ratio, processor=str.casefold, limit=n, score_cutoff=50
+    )
     return tuple(names[place] for _, _, place in found)
 
 

@@ -97,6 +97,11 @@ class TestColumns:
             ("x", [timedelta(1), timedelta(2)], "its values are durations"),
             ("story", [SENTENCE, SENTENCE + " again"], FREE_TEXT),
             ("description", [SENTENCE, SENTENCE + " again"], FREE_TEXT),
+            (
+                "description",
+                ["An evening of jazz", "An evening of jazz", "For children"],
+                FREE_TEXT,
+            ),
         ]
         for name, cells, why in cases:
             assert guess(name, cells) == why

@@ -6,12 +6,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from words.catalogues import TODAY, event_model, vocabulary
 
-from teaser import Tag
+from teaser import Dataset, Tag, Teaser
 from teaser.errors import ParameterError, ResourceError
 from teaser.profile import GENERAL
 from teaser.words.interpreter import GROUP, find_interpreter, interpret
@@ -249,3 +250,39 @@ def test_contradictions_are_found_whoever_reads() -> None:
 
     found = interpret("jazz", vocabulary("events"), interpreter=other)
     assert len(found.contradictions) == 1
+
+
+@pytest.fixture(scope="module")
+def wines() -> Vocabulary:
+    """A catalogue with percentages, and a column of yes and no."""
+    n = 20
+    items = pl.DataFrame(
+        {
+            "item_id": [f"w{i}" for i in range(n)],
+            "alcohol": [11.5 + i % 7 / 2 for i in range(n)],
+            "price": [5.0 + i for i in range(n)],
+            "organic": [i % 3 == 0 for i in range(n)],
+        }
+    )
+    seen = [(f"u{u}", f"w{(u * 3 + i) % n}") for u in range(12) for i in range(5)]
+    interactions = pl.DataFrame(seen, schema=["user_id", "item_id"], orient="row")
+    return Vocabulary.from_model(Teaser().fit(Dataset.from_tables(interactions, items)))
+
+
+@pytest.mark.parametrize(
+    ("text", "wishes"),
+    [
+        ("no more than 13% alcohol", ["at_most alcohol 13"]),
+        ("alcohol between 12 and 13 %", ["at_least alcohol 12", "at_most alcohol 13"]),
+        ("alcohol at most 13 percent", ["at_most alcohol 13"]),
+        ("under 13 %", []),
+        ("tours", []),
+        ("under 13", ["at_most price 13"]),
+        ("organic", ["press +4 organic=organic yes"]),
+        ("not organic", ["without organic=organic yes"]),
+    ],
+)
+def test_percentages_and_yes_or_no(text: str, wishes: list[str], wines: Vocabulary) -> None:
+    reading = interpret(text, wines, today=TODAY)
+    assert [str(wish) for wish in reading.wishes] == wishes
+    assert bool(reading.unknown) == (not wishes)

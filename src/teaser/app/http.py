@@ -643,9 +643,10 @@ class Guard:
             refuse_other_sites(request)
         if found is not None and is_own:
             return await self._find_own(request, path[found.end() :])
-        found = found if writes else None
         if found is not None and not _PERSON_ID.fullmatch(found[1]):
-            return Refused(422, "invalid", "person_id must be an id as POST /people gave it.")
+            return Refused(
+                422, "invalid", "person_id must be an id as POST /people gave it, or own."
+            )
         return self._limit_imports(request)
 
     def _limit_imports(self, request: Request) -> Refused | None:

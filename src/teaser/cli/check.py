@@ -27,6 +27,7 @@ from teaser.evaluate.check import check_model
 from teaser.model import load
 from teaser.model.recipe import Recipe, percent
 from teaser.model.teaser import Teaser
+from teaser.words.phrases import fold
 
 commands = typer.Typer()
 
@@ -188,15 +189,15 @@ def info(
 def _find_names(
     text: str, items: pl.DataFrame, tags: Sequence[Tag], title: str | None
 ) -> dict[str, Any]:
-    """Return the items and tags whose id, title or name contains a text, in any case."""
+    """Return the items and tags whose id, title or name contains a text, by its letters alone."""
     names = items.to_series(0).cast(str).to_list()
     titles = items[title].cast(str).fill_null("").to_list() if title else [""] * len(names)
-    wanted = text.casefold()
+    wanted = fold(text)
     return {
         "items": {
             name: shown
             for name, shown in zip(names, titles, strict=True)
-            if wanted in f"{name} {shown}".casefold()
+            if wanted in fold(f"{name} {shown}")
         },
-        "tags": [str(tag) for tag in tags if wanted in str(tag).casefold()],
+        "tags": [str(tag) for tag in tags if wanted in fold(str(tag))],
     }

@@ -190,7 +190,9 @@ def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
         return _guess_number(column.name, filled, min_items)
     if column.dtype.is_temporal():
         return Year(column.name, min_items=min_items)
-    return _guess_text(column.name, filled.cast(pl.String), min_items)
+    # What is shown as the description is prose, however short.
+    prose = 3 if roles else 8
+    return _guess_text(column.name, filled.cast(pl.String), min_items, prose)
 
 
 def _kind(dtype: pl.DataType) -> str:
@@ -238,7 +240,7 @@ def _numbers_the_items(filled: pl.Series) -> bool:
     return last - first + 1 == len(filled)
 
 
-def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
+def _guess_text(name: str, filled: pl.Series, min_items: int, prose: int) -> Rule | str:
     numbers = as_numbers(filled)
     if numbers.null_count() == 0 and filled.str.contains(".", literal=True).any():
         return _guess_number(name, numbers, min_items)
@@ -259,7 +261,7 @@ def _guess_text(name: str, filled: pl.Series, min_items: int) -> Rule | str:
     separator = _separator(filled)
     if separator:
         return ListOf(name, separator=separator, min_items=min_items)
-    if words >= 8:
+    if words >= prose:
         return FREE_TEXT
     if distinct == 1 and len(filled) > 1:
         return "every item has the same value"

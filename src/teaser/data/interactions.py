@@ -643,7 +643,8 @@ def _as_numbers(column: pl.Series) -> pl.Series:
     example = column.drop_nulls().head(1).to_list()
     raise TableError(
         f"Strengths must be numbers, and column {column.name!r} has type {kind}"
-        f"{f', such as {shown(example[0])}' if example else ''}. Name another column."
+        f"{f', such as {shown(example[0])}' if example else ''}. Name another column, or give each "
+        "text a strength: --kinds 'view=1,cart=3' (kinds={'view': 1, 'cart': 3})."
     )
 
 

@@ -4,7 +4,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, Literal, TypedDict
@@ -121,6 +121,7 @@ def _pass_condition(
     condition: Condition, table: ItemTable, tags: TagTable | None, unmatched: list[object] | None
 ) -> Array:
     """Return which items pass a condition by order, or `!=` (items)."""
+    condition = replace(condition, name=_spelled(condition.name, table, tags))
     if condition.by_order:
         own = [] if tags is None else [t for t in tags.tags if t.feature == condition.name]
         if tags is not None and own and condition.name not in table.metadata.columns:
@@ -182,10 +183,9 @@ def _pass_values(
     unmatched: list[object] | None,
 ) -> Array:
     """Return which items have one of several values of a column or a feature (items)."""
-    columns = table.metadata.columns
-    features = [] if tags is None else list(dict.fromkeys(tag.feature for tag in tags.tags))
-    if name not in columns and name not in features:
-        known = list(dict.fromkeys([*columns, *features]))
+    columns, known = table.metadata.columns, _columns_and_features(table, tags)
+    name = _spelled(name, table, tags)
+    if name not in known:
         raise ParameterError(
             f"where names {name!r}, which is no column of the items' table and no feature of tags."
             f"{closest(str(name), known)} Known: {', '.join(known)}."
@@ -204,6 +204,18 @@ def _pass_values(
             unmatched.append(value)
         mask |= own
     return mask
+
+
+def _columns_and_features(table: ItemTable, tags: TagTable | None) -> list[str]:
+    features = () if tags is None else (tag.feature for tag in tags.tags)
+    return list(dict.fromkeys([*table.metadata.columns, *features]))
+
+
+def _spelled(name: str, table: ItemTable, tags: TagTable | None) -> str:
+    """Return a column or a feature as it is written, which case may tell otherwise."""
+    known = _columns_and_features(table, tags)
+    alike = [each for each in known if each.casefold() == str(name).casefold()]
+    return alike[0] if name not in known and len(alike) == 1 else name
 
 
 def _no_item_has(

@@ -84,6 +84,7 @@ class LimitReader(RequestReader):
         if high is None:
             return None
         about = high.about or low.about or topic
+        about = topic if topic and about == "other" else about
         length = middle + joint + high.length - place
         if (not about and not opening) or low.number > high.number:
             return None
@@ -114,7 +115,7 @@ class LimitReader(RequestReader):
         amount = self._amount(start)
         if amount is None:
             return None
-        about = amount.about or topic
+        about = topic if topic and amount.about == "other" else amount.about or topic
         end = start + amount.length
         after = self._after(end)
         if after:
@@ -180,12 +181,14 @@ class LimitReader(RequestReader):
         if before or self.mark(start + length) in _CURRENCY:
             more = int(self.mark(start + length) in _CURRENCY)
             return _Amount(number, "price", length + more + int(before))
-        if not unit:
+        is_percent = self.mark(start + length) == "%"
+        if not unit or unit[0] == "other":
+            # 13 % alcohol: a number with such a unit is a price only if it is said to be one.
+            about = "other" if unit or is_percent else ""
+            length += unit[1] if unit else int(is_percent)
             following = self.token(start + length)
             column = self.vocabulary.column_named(following.key) if following else None
-            return (
-                _Amount(number, f"={column}", length + 1) if column else _Amount(number, "", length)
-            )
+            return _Amount(number, f"={column}" if column else about, length + bool(column))
         about, factor = _UNITS[unit[0]]
         total = length + unit[1]
         number *= factor

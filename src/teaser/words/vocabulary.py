@@ -38,6 +38,8 @@ _STEPS = 2
 _FIGURE = re.compile(r"-?\d+(?:[.,]\d+)?")
 _NOTHING = frozenset({"free", "gratis", "gratuit", "none", "no charge"})
 _DECADE = re.compile(r"(\d{3}0)s?")
+# Words that are near too many others to be meant by a misspelt one: tours is no thurs.
+_ABBREVIATIONS = {"thurs"}
 _UNDER, _OVER = ("under", "below", "less", "up"), ("over", "above", "more")
 
 
@@ -85,7 +87,7 @@ def band_start(value: str) -> tuple[float, int] | None:
     figures = [float(each.replace(",", ".")) for each in _FIGURE.findall(value)]
     if not figures or len(words) > 6:
         return None
-    if words[0] in _UNDER:
+    if any(word in _UNDER for word in words[:-1]):  # also after the name of the column
         return 0.0, 1
     return figures[0], 3 if words[0] in _OVER or words[-1] in _OVER else 2
 
@@ -334,7 +336,7 @@ class Vocabulary:
         """Return the known words of a language, for misspelt ones; made when first needed."""
         if language not in self._spellers:
             speller = Speller()
-            for word in lexicon(language).phrases.words:
+            for word in lexicon(language).phrases.words - _ABBREVIATIONS:
                 speller.add(word, 40)
             for word, weight in self._weighted_words(language):
                 speller.add(word, weight)
@@ -397,9 +399,16 @@ def _name_index(
         by_feature.setdefault(tag.feature, []).append(tag)
     # Where 1990 is a year among others, it is not the nineties.
     decades = {feature for feature, tags in by_feature.items() if are_decades(tags)}
+    switches = {
+        feature
+        for feature, tags in by_feature.items()
+        if all(keys(tag.value)[-1:] in (("yes",), ("no",)) for tag in tags)
+    }
     for tag in counts:
         words = keys(tag.value[:_LONGEST_NAME])
         index.add(words, Name(tag, "", 0))
+        if tag.feature in switches and words[-1] == "yes":  # organic alone: organic yes
+            index.add(words[:-1], Name(tag, "", 0))
         named = decade_names(tag) if tag.feature in decades else {}
         for language, phrases in named.items():
             for phrase in phrases:
@@ -409,7 +418,7 @@ def _name_index(
                 index.add(part, Name(tag, "", SURNAME))
     bands = find_bands(counts)
     for feature, tags in by_feature.items():
-        if feature not in bands and kinds.get(feature) not in _WHOLE:
+        if feature not in {*bands, *switches} and kinds.get(feature) not in _WHOLE:
             for part, tag in _parts(tags):
                 index.add(part, Name(tag, "", PART))
     for language, translated in translations.items():

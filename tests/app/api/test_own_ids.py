@@ -88,6 +88,15 @@ def test_the_same_id_of_another_key_is_another_person(client: TestClient, shop: 
     assert shop.ask("Anna").json()["history"] == []
 
 
+def test_no_other_key_opens_a_person_of_own_ids(client: TestClient, shop: Caller) -> None:
+    person_id = shop.ask("anna").json()["person_id"]
+    other = {"Authorization": f"Bearer {Caller(client, 'library').key}"}
+    for method in ("GET", "DELETE"):
+        answer = client.request(method, f"{API}/people/{person_id}", headers=other)
+        assert "own" in error_of(answer, 422)["message"]
+    assert shop.ask("anna").status_code == 200
+
+
 @pytest.mark.parametrize("user_id", ["", " ", "x" * 201])
 def test_an_id_that_cannot_be_one_gets_a_sentence(shop: Caller, user_id: Any) -> None:
     assert "User-Id" in error_of(shop.ask(user_id), 422)["message"]

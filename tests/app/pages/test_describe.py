@@ -92,6 +92,10 @@ def test_numbers_are_in_their_own_order() -> None:
     values = ["under 10", "10 to 20", "20 to 100", "100 and over", "A", "b"]
     tags = [Tag("price", value) for value in values]
     assert sorted(set(tags), key=reading_order) == tags
+    named = [Tag("price", f"price {v}") for v in ("under 4", "4 to 6", "9 to 14", "14 and over")]
+    assert sorted(set(named), key=reading_order) == named
+    halls = [Tag("place", value) for value in ("De Kring", "Hall 2", "Hall 10")]
+    assert sorted(set(halls), key=reading_order) == halls
     far = [Tag("distance", f"{value} km") for value in ("under 9", "9 to 30", "30 to 100")]
     assert sorted(set(far), key=reading_order) == far
     years = [Tag("year", value) for value in ("990", "1994", "2001–2004", "2010s", "not stated")]

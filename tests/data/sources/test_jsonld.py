@@ -231,6 +231,24 @@ DOCUMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"picture": "https://a.test/p.png"},
     ),
     (udb3(13, attendanceMode="online"), {"attendance": "online"}),
+    ({k: v for k, v in udb3(15).items() if k != "@type"}, {"type": ["Concert"], "start": EVENING}),
+    (udb3(16, workflowStatus="DELETED"), {"end": datetime(1970, 1, 1)}),
+    (schema(26, offers={"price": "1.234,50", "priceCurrency": "EUR"}), {"price": 1234.5}),
+    (schema(27, offers={"price": "1,234", "priceCurrency": "EUR"}), {"price": 1234.0}),
+    (
+        schema(
+            29,
+            eventSchedule={"@type": "Schedule", "startDate": "2027-03-05", "byDay": "FR",
+                           "repeatFrequency": "P1W", "repeatCount": 3},
+        ),
+        {"end": datetime(2027, 3, 19), "weekday": ["Friday"]},
+    ),
+    (schema(30, eventSchedule={"repeatFrequency": "P1D"}), {"start": EVENING, "end": None}),
+    (schema(31, isAccessibleForFree="https://schema.org/True"), {"price": 0.0}),
+    (
+        schema(28, eventStatus={"@id": "https://schema.org/EventCancelled"}),
+        {"status": "Cancelled", "end": datetime(1970, 1, 1)},
+    ),
     (
         udb3(14, organizer={"@type": "Organizer", "name": {"nl": "De Kring"}}, sameAs=["https://u.test/e"]),
         {"organizer": "De Kring", "link": "https://u.test/e"},
@@ -281,6 +299,13 @@ def test_folders_lists_graphs_pages_and_lines_give_the_same_events(tmp_path: Pat
     assert read_events(str(folder / "*.jsonld")).equals(expected)
 
 
+@pytest.mark.parametrize("name", ["event", "events", "mainEntity"])
+def test_events_of_a_place_or_a_page_are_found(name: str, tmp_path: Path) -> None:
+    holder = {**LD, "@type": "WebPage", "name": "Agenda", name: [schema(1), schema(2)]}
+    (tmp_path / "page.json").write_text(json.dumps(holder))
+    assert read_event_table(tmp_path / "page.json").frame.height == 2
+
+
 def test_a_place_may_be_a_document_of_its_own(tmp_path: Path) -> None:
     place = {**HALL, "@id": "#hall"}
     graph = {**LD, "@graph": [place, schema(1, location={"@id": "#hall"})]}
@@ -302,6 +327,11 @@ def test_a_place_may_be_a_document_of_its_own(tmp_path: Path) -> None:
         ({"endDate": "2026-03-05"}, "before they begin", "end", EVENING),
         ({"typicalAgeRange": "kids"}, "typicalAgeRange", "age_from", None),
         ({"offers": {"price": "at the door"}}, "price that cannot be read", "price", None),
+        ({"duration": "P999999999D", "@type": None}, "without @type", "start", EVENING),
+        ({"offers": {"price": -5}}, "price that cannot be read", "price", None),
+        ({"offers": {"price": "9" * 400}}, "price that cannot be read", "price", None),
+        ({"@type": None, "name": "\ud800"}, "without @type", "title", "?"),
+        ({"@type": None, "location": [None, 3, ["x"]]}, "without @type", "place", None),
         ({"hiddenLabels": ["x"]}, "hidden labels", "label", None),
     ],
 )
@@ -344,7 +374,18 @@ def test_damaged_files_are_counted_and_the_others_read(tmp_path: Path) -> None:
     assert {refusal.reason for refusal in table.refused} == {"no JSON"}
 
 
+def test_places_of_udb3_are_no_events(tmp_path: Path) -> None:
+    place = {**MILL, "@context": "/contexts/place", "calendarType": "permanent"}
+    del place["@type"]
+    table = read_event_table(written(tmp_path / "folder", udb3(1), place))
+    assert table.frame.height == 1
+    assert table.notes == ("what is no event was left out: 1 Place",)
+
+
 def test_a_folder_without_events_says_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(TableError, match="nested too deeply"):
+        read_event_table(tmp_path / "deep.json")
     folder = written(tmp_path / "folder", {**LD, "@type": "Organization", "name": "The Hall"})
     with pytest.raises(TableError, match="Organization"):
         read_event_table(folder)

@@ -178,3 +178,9 @@ def test_one_list_of_items_a_line_is_recognised(text: str, tmp_path: Path) -> No
     assert dataset.history(1) == [7, 8, 9]
     assert dataset.history(4) == [7, 9]
     assert dataset.n_users == 3
+
+
+def test_a_password_with_an_at_sign_is_in_no_message() -> None:
+    with pytest.raises(ParameterError, match="%40") as found:
+        read_query("postgresql://shop:pa@secret@127.0.0.1/shop", "select 1")
+    assert "secret" not in str(found.value)

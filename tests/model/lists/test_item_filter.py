@@ -49,6 +49,8 @@ def passing(model: Teaser, where: object, *, tags: bool = True) -> str:
     [
         ({"town": "Ghent"}, "ac"),
         ({"town": ["Ghent", "Bruges"]}, "abc"),
+        ({"TOWN": "ghent"}, "ac"),
+        ("Players >= 3", "b"),
         ({"players": 2}, "ac"),
         ({"players": "2"}, "ac"),
         ({"players": {2, 3}, "town": "Bruges"}, "b"),

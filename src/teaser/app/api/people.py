@@ -28,7 +28,7 @@ router = APIRouter(
 PersonId = Annotated[
     str,
     Path(
-        pattern="^(own|[A-Za-z0-9_-]{43})$",
+        pattern="^(own|[.A-Za-z0-9_-]{43})$",
         description="As `POST /people` gave it; keep it safe. Or `own`, for the user whom the "
         "header `User-Id` names: ids of your own, which belong to your key.",
     ),

@@ -106,14 +106,16 @@ def _calendar(
 
 
 def _times(start: date, end: date | None) -> list[str]:
-    """Return the lines of a start and an end; without hours they are whole days."""
-    if any(isinstance(at, datetime) and at.time() != time() for at in (start, end)):
+    """Return the lines of a start and an end: whole days without hours, or over several days."""
+    first, last = (date(at.year, at.month, at.day) for at in (start, end or start))
+    has_hours = any(isinstance(at, datetime) and at.time() != time() for at in (start, end))
+    if has_hours and (last - first).days < 2:
         lines = [f"DTSTART:{start:%Y%m%dT%H%M%S}"]
         is_later = isinstance(start, datetime) and isinstance(end, datetime) and end > start
         return [*lines, f"DTEND:{end:%Y%m%dT%H%M%S}"] if is_later else lines
     # The end of whole days is the day after the last.
-    after = max(start, end or start) + timedelta(days=1)
-    return [f"DTSTART;VALUE=DATE:{start:%Y%m%d}", f"DTEND;VALUE=DATE:{after:%Y%m%d}"]
+    after = max(first, last) + timedelta(days=1)
+    return [f"DTSTART;VALUE=DATE:{first:%Y%m%d}", f"DTEND;VALUE=DATE:{after:%Y%m%d}"]
 
 
 def _text(value: str) -> str:

@@ -84,13 +84,16 @@ def choices(catalogue: Catalogue) -> Mapping[str, list[Tag]]:
     return {name: sorted(tags, key=reading_order) for name, tags in found.items() if len(tags) > 1}
 
 
-def reading_order(tag: Tag) -> tuple[float, bool, str]:
-    """Return what orders tags for a reader: under 10, 10 to 20, 20 and over; then words."""
+def reading_order(tag: Tag) -> tuple[float, str, float, bool, str]:
+    """Return what orders tags for a reader: under 10, 10 to 20, 20 and over; hall 9, hall 10."""
     value = tag.value.casefold()
-    found = re.match(r"(under )?(-?\d+(?:\.\d+)?)", value)
+    found = re.match(r"(\D*?\s)??(under )?(-?\d+(?:\.\d+)?)", value)
     if not found:
-        return math.inf, True, value
-    return float(found[2]), not found[1], value
+        return math.inf, value, 0.0, True, value
+    number, is_over = float(found[3]), not found[2]
+    if found[1]:  # the words that all values of the feature begin with
+        return math.inf, found[1], number, is_over, value
+    return number, "", 0.0, is_over, value
 
 
 def _count(text: str | None) -> int:
@@ -217,13 +220,16 @@ def quick_start(
 
 @cached_per_catalogue(len(LANGUAGES))
 def say_example(catalogue: Catalogue, texts: Texts) -> str:
-    """Return an example of a request, with tags that the catalogue has."""
-    declared = [tags for tags in choices(catalogue).values() if len(tags) > 1]
-    named = sorted(declared, key=lambda tags: any(tag.is_bare for tag in tags))[:2]
+    """Return an example of a request: common tags of two features, not on most items."""
+    half, sizes = len(catalogue.model.items_) / 2, catalogue.tag_sizes
+    common = [
+        next((t for t in catalogue.features[name] if sizes[catalogue.tag_index[t]] <= half), None)
+        for name in choices(catalogue)
+    ]
+    named = sorted(filter(None, common), key=lambda tag: tag.is_bare)[:2]
     if len(named) < 2:
         return ""
-    first, second = (catalogue.features[tags[0].feature][0] for tags in named)
-    one, other = texts.tag(second).lower(), texts.tag(first).lower()
+    other, one = (texts.tag(tag).lower() for tag in named)
     if catalogue.dates is None:
         return texts("such as: more {one}, no {other}", one=one, other=other)
     return texts("such as: more {one}, no {other}, this weekend", one=one, other=other)

@@ -3,6 +3,7 @@
 import glob
 import html
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -22,16 +23,16 @@ from teaser.files import open_unpacked
 SUFFIXES = (".json", ".jsonld", ".jsonl", ".ndjson")
 _HEAD = 2**16
 _MARK = re.compile(rb'"(@context|@type|@graph|@id|calendarType)"\s*:')
-_PREFIX = re.compile(r"^(https?://schema\.org/|schema:)")
+_PREFIX = re.compile(r"^(https?://schema\.org/|(schema|sdo|s):)")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # Types of schema.org that are events and do not say so by their name.
 _EVENTS = {"Festival", "Hackathon", "CourseInstance", "EventSeries"}
 # What tells an event that has no type.
 _TELLING = {"startDate", "calendarType", "subEvent", "eventSchedule"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_CANCELLED = ("EventCancelled", "Unavailable")
+_CANCELLED = {"EventCancelled", "Unavailable", "DELETED", "REJECTED"}
 _PAST = datetime(1970, 1, 1)
-_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
+_DURATION = re.compile(r"P(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
 _FREE = {"free", "gratis", "gratuit", "kostenlos"}
 _LISTS = ("type", "theme", "facility", "label", "performer", "weekday")
 _TEXTS = (
@@ -42,8 +43,8 @@ _NUMBERS = ("age_from", "age_to", "price")
 _TIMES = ("start", "end")
 _SCHEMA: dict[str, Any] = {
     "item_id": pl.String,
-    **dict.fromkeys(_TEXTS, pl.String),
     **dict.fromkeys(_LISTS, pl.List(pl.String)),
+    **dict.fromkeys(_TEXTS, pl.String),
     **dict.fromkeys(_NUMBERS, pl.Float64),
     **dict.fromkeys(_TIMES, pl.Datetime("us")),
 }
@@ -108,7 +109,7 @@ def read_event_table(
         if found.is_event(document):
             found.add(document)
     if not found.rows:
-        kinds = ", ".join(found.others) or "no JSON object at all"
+        kinds = ", ".join([*found.others, *refused]) or "no JSON object at all"
         raise TableError(
             f"There are no events in {source}. Found: {kinds}. Events have the @type Event, one of "
             "its kinds such as MusicEvent, or a startDate."
@@ -182,6 +183,8 @@ def _documents(value: Any) -> Iterator[dict[str, Any]]:
                 return
         is_listed = "ListItem" in _types(value) and isinstance(value.get("item"), dict)
         yield value["item"] if is_listed else value
+        for name in ("event", "events", "mainEntity"):  # of a place, an organisation, a page
+            yield from _documents(value.get(name))
 
 
 def _each(value: Any) -> list[Any]:
@@ -208,7 +211,8 @@ def _text(value: Any, language: str = "") -> str | None:
             each = named if named is not None else next(iter(each.values()), None)
             each = _text(each, language)
         if isinstance(each, str | int | float) and not isinstance(each, bool):
-            words = " ".join(str(each).split())
+            # JSON may have half a letter, which no table can hold.
+            words = " ".join(str(each).encode(errors="replace").decode().split())
             if words:
                 return words
     return None
@@ -244,12 +248,21 @@ def _words(kind: str) -> str:
 
 
 def _amount(value: Any) -> float | None:
-    """Return a price; it may be written with a comma, a sign of a currency, or as free."""
+    """Return a number; it may have a comma, thousands, the sign of a currency, or be free."""
     text = _text(value) or ""
     if text.casefold() in _FREE:
         return 0.0
-    found = re.search(r"\d[\d ]*(?:[.,]\d+)?", text)
-    return float(found[0].replace(" ", "").replace(",", ".")) if found else None
+    found = re.search(r"-?\d[\d .,]*", text)
+    digits = found[0].replace(" ", "").rstrip(".,") if found else ""
+    if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d*)?", digits):  # 1,234.50
+        digits = digits.replace(",", "")
+    elif re.fullmatch(r"-?\d{1,3}(\.\d{3})+,\d*", digits):  # 1.234,50
+        digits = digits.replace(".", "")
+    try:
+        amount = float(digits.replace(",", "."))
+    except ValueError:
+        return None
+    return amount if 0 <= amount < math.inf else None
 
 
 @dataclass
@@ -277,7 +290,10 @@ class _Found:
     def is_event(self, document: Mapping[str, Any]) -> bool:
         """Return whether a document is an event; others are counted by their types."""
         types = _types(document)
-        if not types and _TELLING & set(document):
+        context = _text(document.get("@context")) or ""
+        if not types and "/contexts/" in context:  # UDB3 has the type in place of @type
+            types = [context.rpartition("/")[2].capitalize()]
+        elif not types and _TELLING & set(document):
             return True
         is_event = any(kind.endswith("Event") or kind in _EVENTS for kind in types)
         if not is_event:
@@ -295,7 +311,7 @@ class _Found:
         say: Callable[[str], None] = lambda what: self._say(what, item_id)  # noqa: E731
         if uri is None:
             say("without @id, identifier or url; the id is title and startDate")
-        if not _types(document):
+        if not _types(document) and "/contexts/" not in (_text(document.get("@context")) or ""):
             say("without @type, read as events because they have dates")
         if row["title"] is None:
             say("without a name; the id is the title")
@@ -321,12 +337,13 @@ class _Found:
         places = [
             self.known.get(str(each.get("@id")), each) if isinstance(each, Mapping) else each
             for each in _each(document.get("location"))
+            if isinstance(each, Mapping | str)
         ]
         real = [p for p in places if isinstance(p, str) or "VirtualLocation" not in _types(p)]
         mode = _text(document.get("attendanceMode") or document.get("eventAttendanceMode")) or ""
         mode = _PREFIX.sub("", mode).removesuffix("EventAttendanceMode").lower()
         found: dict[str, Any] = {"attendance": mode or ("online" if places and not real else None)}
-        place = real[0] if real else None
+        place = next(iter(real), None)
         if not isinstance(place, Mapping):
             return found | {"place": _text(place)}
         address = place if "PostalAddress" in _types(place) else place.get("address")
@@ -348,35 +365,40 @@ class _Found:
         zone = self.zone or (ZoneInfo("Europe/Brussels") if is_udb3 else None)
         kind = _text(document.get("calendarType"))
         dated = [self.known.get(str(d.get("@id")), d) for d in _objects(document, "subEvent")]
+        dated = [each for each in dated if _status(each) not in _CANCELLED]
         schedules = _objects(document, "eventSchedule")
         starts: list[datetime] = []
         ends: list[datetime] = []
         days: list[str] = []
+        is_open = False
         for each in (document, *dated, *schedules):
             start = _moment(each.get("startDate"), zone, say)
             end = _moment(each.get("endDate"), zone, say)
-            if start and end is None and (length := _duration(each.get("duration"))):
-                end = start + length
+            if end is None:
+                end = _end(start or next(iter(starts), None), each)
+                is_open = is_open or (end is None and "repeatFrequency" in each)
             if start and end and end < start:
                 say("ending before they begin; that end is taken as missing")
                 end = None
             starts += [start] if start else []
             ends += [end] if end else []
-            if start and (end or start) - start < timedelta(days=2):
+            is_short = start and (end or start) - start < timedelta(days=2)
+            if start and is_short and not schedules:
                 days.append(_DAYS[start.weekday()])
             hours = _objects(each, "openingHours", "openingHoursSpecification")
             for name in (*(h.get("dayOfWeek") for h in hours), each.get("byDay")):
                 named = [_PREFIX.sub("", str(text)).capitalize() for text in _each(name)]
                 days += [d for d in _DAYS if d.startswith(tuple(filter(None, named)))]
-        if _status(document) in _CANCELLED:
+        if {_status(document), document.get("workflowStatus")} & _CANCELLED:
             ends = [_PAST]
         elif is_udb3 and kind == "permanent":
             starts, ends = [], []
         elif not starts and not ends:
             say("without a date that can be read")
+        last = None if is_open and not ends else max([*ends, *starts], default=None)
         return {
             "start": min(starts, default=None),
-            "end": _PAST if ends == [_PAST] else max([*ends, *starts], default=None),
+            "end": _PAST if ends == [_PAST] else last,
             "calendar": kind or ("multiple" if len({*starts}) > 1 else None),
             "weekday": [day for day in _DAYS if day in days],
         }
@@ -408,7 +430,8 @@ class _Found:
 def _status(document: Mapping[str, Any]) -> str:
     """Return the status of an event, such as EventCancelled, or nothing."""
     status = document.get("eventStatus") or document.get("status")
-    status = status.get("type") if isinstance(status, Mapping) else status
+    if isinstance(status, Mapping):
+        status = status.get("type", status.get("@id"))
     return _PREFIX.sub("", _text(status) or "")
 
 
@@ -472,7 +495,7 @@ def _price(
                 found.append((amount, _text(currency)))
             elif given:
                 say("with a price that cannot be read, taken as missing")
-    if document.get("isAccessibleForFree") in (True, "true", "True"):
+    if _PREFIX.sub("", str(document.get("isAccessibleForFree"))).casefold() == "true":
         return 0.0, found[0][1] if found else None
     return min(found, key=lambda pair: pair[0], default=(None, None))
 
@@ -498,9 +521,25 @@ def _moment(value: Any, zone: ZoneInfo | None, say: Callable[[str], None]) -> da
         return None
 
 
+def _end(start: datetime | None, document: Mapping[str, Any]) -> datetime | None:
+    """Return when what has a duration, or is repeated a number of times, is over."""
+    length, repeat = (_duration(document.get(name)) for name in ("duration", "repeatFrequency"))
+    count = _amount(document.get("repeatCount"))
+    if start is None or (repeat and not count) or not (repeat or length):
+        return None
+    try:
+        return start + (length or timedelta()) + (repeat or timedelta()) * ((count or 1) - 1)
+    except OverflowError:
+        return None
+
+
 def _duration(value: Any) -> timedelta | None:
     found = _DURATION.fullmatch(_text(value) or "")
     if found is None:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    months, weeks, days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days += 31 * months + 7 * weeks
+    try:
+        return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    except OverflowError:
+        return None

@@ -20,7 +20,8 @@ _STORES = "s3 s3a gs gcs az azure abfs abfss adl adls http https hf file hdfs".s
 _DUCKDB = (".duckdb", ".ddb")
 # Databases in which one transaction sees one state of all tables, if it is asked to.
 _SNAPSHOTS = {"postgresql": "REPEATABLE READ", "mysql": "REPEATABLE READ", "mssql": "SNAPSHOT"}
-_EXTRAS = {"psycopg": "'teaser-recommender[sql,postgres]'"}
+# What to install where a package is not called as the module that is missing.
+_EXTRAS = {"psycopg": "'teaser-recommender[sql,postgres]'", "MySQLdb": "mysqlclient"}
 
 
 def is_database(source: object) -> bool:
@@ -101,6 +102,8 @@ def _open_sqlalchemy(url: str) -> Iterator[_Database]:
 
     try:
         address = sa.make_url(url)
+        if "@" in (address.host or ""):  # the end of a password, which no message may have
+            raise ValueError
     except (sa.exc.ArgumentError, ValueError):
         # The text may hold a password, so that it is not shown.
         raise ParameterError(
