@@ -223,7 +223,7 @@ def _part(row: ReasonRow) -> str:
     """Return the part of reasons that a row belongs to."""
     if isinstance(row.row, TagRow):
         return "general" if row.row.tag == GENERAL else "tags"
-    return "site" if row.kind == "boost" else "viewed"
+    return "site" if row.row.kind == "boost" else "viewed"
 
 
 def _reason(reason: Any) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def item(request: Request, item_id: str) -> Response:
         card=card,
         facts=fact_line(catalogue, card, texts),
         waterfall=waterfall(context.personal, card.item_id, texts),
+        tags_weight=context.personal.profile.tags_weight,
         like_path=f"/like/{path}" if card.facts else None,
         compare_path=compare_path(card.item_id),
         lift_path=f"/lift/{path}",

@@ -43,6 +43,7 @@ from teaser.app.pages.describe import (
 from teaser.app.state import Event, State
 from teaser.data.tags import Tag
 from teaser.errors import TeaserError
+from teaser.profile import MAX_PRESSES
 
 THEMES = ("auto", "light", "dark")
 DURATIONS = ("always", "week", "today")
@@ -183,7 +184,11 @@ def environment(own: str = "") -> Environment:
         auto_reload=False,
     )
     found.globals.update(
-        version=__version__, languages=LANGUAGES, themes=THEMES, durations=DURATIONS
+        version=__version__,
+        languages=LANGUAGES,
+        themes=THEMES,
+        durations=DURATIONS,
+        max_presses=MAX_PRESSES,
     )
     found.filters.update(path_part=path_part, compact=_compact, colour=_colour, tag_label=_label)
     found.globals.update(parts=found.get_template("parts.html").module)
