@@ -26,8 +26,6 @@ def about_recommendations(request: Request) -> Response:
         request,
         "transparency.html",
         title=texts("What decides here"),
-        page_path="/about-recommendations",
-        summary=context.summary(),
         found=found,
         rows=share_rows(found, texts) if found else [],
         sources=_sources_view(found.sources, catalogue, texts) if found else None,

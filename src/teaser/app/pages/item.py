@@ -1,7 +1,7 @@
 """Pages about items and tags: the score, its lift, a start from it, a comparison, a tag."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -45,42 +45,40 @@ RANK = 10
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
+def _named(request: Request, item_id: str) -> tuple[PageContext, Card]:
+    """Return the context of a page about an item, and the item."""
+    context = page_context_of(request)
+    return context, context.catalogue.card(_item_id(request, item_id))
+
+
 @router.get("/item/{item_id:path}")
 def item(request: Request, item_id: str) -> Response:
     """Show an item, the steps of its score, and similar items."""
-    context = page_context_of(request)
-    texts, catalogue = context.texts, context.catalogue
-    card = catalogue.card(_item_id(request, item_id))
-    path = path_part(card.item_id)
+    context, card = _named(request, item_id)
+    texts, catalogue, personal = context.texts, context.catalogue, context.personal
     return context.render(
         request,
         "item.html",
         title=card.title,
-        page_path=f"/item/{path}",
-        summary=context.summary(),
         card=card,
         facts=fact_line(catalogue, card, texts),
-        waterfall=waterfall(context.personal, card.item_id, texts),
-        tags_weight=context.personal.profile.tags_weight,
-        like_path=f"/like/{path}" if card.facts else None,
-        compare_path=compare_path(card.item_id),
-        lift_path=f"/lift/{path}",
+        waterfall=waterfall(personal, card.item_id, texts),
+        tags_weight=personal.profile.tags_weight,
         similar=[
             (plain_card(catalogue, s.item_id, texts), s) for s in _similar(card.item_id, context)
         ],
-        is_seen=card.item_id in context.personal.viewed,
+        is_seen=card.item_id in personal.viewed,
         is_hidden=card.item_id in context.state.hidden,
-        is_new=context.personal.is_new,
+        is_new=personal.is_new,
     )
 
 
 @router.get("/why/{item_id:path}")
 def why(request: Request, item_id: str) -> Response:
     """Show the main reasons of an item and what can be done with it; cards of a list fold it in."""
-    context = page_context_of(request)
-    personal, texts, catalogue = context.personal, context.texts, context.catalogue
-    card = catalogue.card(_item_id(request, item_id))
-    place = catalogue.model.items_.index_of(card.item_id)
+    context, card = _named(request, item_id)
+    personal = context.personal
+    place = context.catalogue.model.items_.index_of(card.item_id)
     (entry,) = personal.entries(np.array([place]))
     return context.render(
         request,
@@ -88,47 +86,33 @@ def why(request: Request, item_id: str) -> Response:
         title=card.title,
         page_path="/",
         card=card,
-        reasons=[] if personal.is_new else reason_rows(entry, personal, texts),
-        like_path=f"/like/{path_part(card.item_id)}" if card.facts else None,
-        compare_path=compare_path(card.item_id),
+        reasons=[] if personal.is_new else reason_rows(entry, personal, context.texts),
     )
 
 
 @router.get("/lift/{item_id:path}")
 def lift(request: Request, item_id: str) -> Response:
     """Show the fewest presses that bring an item to the top of the visitor's list."""
-    context = page_context_of(request)
-    personal = context.personal
-    card = context.catalogue.card(_item_id(request, item_id))
-    found, is_finished = None, True
+    context, card = _named(request, item_id)
+    personal, model = context.personal, context.catalogue.model
+    found, is_finished, shown = None, True, personal.shown()
     try:
-        found = find_lift(
-            context.catalogue.model,
-            card.item_id,
-            k=RANK,
-            allowed=personal.shown(),
-            **personal.taste,
-        )
+        found = find_lift(model, card.item_id, k=RANK, allowed=shown, **personal.taste)
     except SearchTimeoutError:
         is_finished = False
-    place = context.catalogue.model.items_.index_of(card.item_id)
     return context.render(
         request,
         "lift.html",
         title=card.title,
-        page_path=f"/lift/{path_part(card.item_id)}",
-        summary=context.summary(),
         card=card,
         lift=found,
         is_finished=is_finished,
         presses={str(tag): steps for tag, steps in found.presses.items()} if found else {},
         rank=RANK,
-        item_path=f"/item/{path_part(card.item_id)}",
         is_seen=card.item_id in personal.history,
         is_hidden=card.item_id in context.state.hidden,
-        is_filtered_out=not personal.shown()[place],
+        is_filtered_out=not shown[model.items_.index_of(card.item_id)],
         has_hidden_tag=personal.is_hidden(card.item_id),
-        profile_is_off=not context.state.profiling,
         tags_are_off=personal.profile.tags_weight == 0,
     )
 
@@ -136,13 +120,11 @@ def lift(request: Request, item_id: str) -> Response:
 @router.get("/like/{item_id:path}")
 def like(request: Request, item_id: str) -> Response:
     """Show the tags of an item as a start, with what is changed, and the list that follows."""
-    context = page_context_of(request)
-    texts, catalogue = context.texts, context.catalogue
-    card = catalogue.card(_item_id(request, item_id))
-    query = request.query_params
+    context, card = _named(request, item_id)
+    texts, catalogue, query = context.texts, context.catalogue, request.query_params
     changes = read_changes(query.getlist("tag"), query.getlist("to"), context.personal)
     presses, _, after = variation(context.personal, card.item_id, changes)
-    first = after.recommend(k=N_SIMILAR + 1)
+    others = (e.item_id for e in after.recommend(k=N_SIMILAR + 1) if e.item_id != card.item_id)
     return context.render(
         request,
         "like.html",
@@ -151,15 +133,8 @@ def like(request: Request, item_id: str) -> Response:
         choices=tag_choices(card, choices(catalogue), changes),
         n_tags=sum(map(len, card.facts.values())),
         presses=presses,
-        first=[
-            plain_card(catalogue, entry.item_id, texts)
-            for entry in first
-            if entry.item_id != card.item_id
-        ][:N_SIMILAR],
+        first=[plain_card(catalogue, i, texts) for i in islice(others, N_SIMILAR)],
         tags_are_off=context.personal.profile.tags_weight == 0,
-        profile_is_off=not context.state.profiling,
-        item_path=f"/item/{path_part(card.item_id)}",
-        like_path=f"/like/{path_part(card.item_id)}",
     )
 
 
@@ -175,15 +150,14 @@ class LikeForm(BaseModel):
 @router.post("/like/{item_id:path}")
 def start_from_item(request: Request, item_id: str, form: Annotated[LikeForm, Form()]) -> Response:
     """Press the tags of an item, with changes, in the visitor's list or in a new feed."""
-    context = page_context_of(request)
-    found = context.catalogue.card(_item_id(request, item_id)).item_id
+    context, card = _named(request, item_id)
     changes = read_changes(form.tag, form.to, context.personal)
-    _, press, _ = variation(context.personal, found, changes)
+    _, press, _ = variation(context.personal, card.item_id, changes)
     actions = [["make_feed", {"feed": form.feed}]] if form.into == "feed" else []
     if press is not None:
         actions += [[part.kind, dict(part.data)] for part in parts_of(press)]
     if not actions:
-        return RedirectResponse(f"/like/{path_part(found)}", 303)
+        return RedirectResponse(f"/like/{path_part(card.item_id)}", 303)
     return act_and_show(request, Event("several", {"actions": actions}))
 
 
@@ -217,7 +191,6 @@ def tag(request: Request, tag: str) -> Response:
         request,
         "tag.html",
         title=texts.full_tag(wanted),
-        summary=context.summary(),
         row=tag_row(wanted, personal, texts),
         is_general=wanted == GENERAL,
         group=_group_view(find_group(context.catalogue, wanted), context)
@@ -454,24 +427,6 @@ def variation(
     return {tag: n for tag, n in moved.items() if n}, event, after
 
 
-N_OFFERED = N_CARDS
-# Letters of the two items, at their cards and above their columns.
-LETTERS = ("A", "B")
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two items: its card, letter, and place in the visitor's list.
-
-    `place` is None if it is not among the first of the list.
-    """
-
-    entry: CardView
-    letter: str
-    match: str
-    place: int | None
-
-
 @router.get("/compare")
 def compare(request: Request) -> Response:
     """Show two items side by side, and what the first has more or less than the second."""
@@ -482,35 +437,32 @@ def compare(request: Request) -> Response:
     chosen = list(dict.fromkeys(items[items.index_of(name)] for name in named if name))
     if len(chosen) != 2:
         return _choice(request, context, chosen, is_twice=len(named) > len(chosen) == 1)
-    personal, texts = context.personal, context.texts
+    personal, texts, items = context.personal, context.texts, context.catalogue.model.items_
     fall = difference_fall(personal, chosen[0], chosen[1], texts)
-    places = _places(personal)
-    best = max(float(personal.scores.max()), 0.0)
-    sides = [
-        Side(
-            plain_card(context.catalogue, item_id, texts),
-            letter,
-            texts.percent(max(0.0, score) / best if best else 0.0),
-            places.get(item_id),
-        )
-        for item_id, letter, score in zip(
-            chosen, LETTERS, (fall.difference.score, fall.difference.other_score), strict=True
-        )
+    ranks = _ranks(personal)
+    sides: list[dict[str, Any]] = [
+        {
+            "entry": plain_card(context.catalogue, item_id, texts),
+            "letter": letter,
+            "match": texts.percent(personal.scored.match(items.index_of(item_id))),
+            "place": ranks.get(item_id),
+        }
+        for item_id, letter in zip(chosen, "AB", strict=True)
     ]
-    higher, lower = sides if fall.difference.difference >= 0 else reversed(sides)
+    first, second = (ranks.get(item_id, MAX_CARDS + 1) for item_id in chosen)
+    is_first_higher = fall.difference.difference >= 0
+    higher, lower = sides if is_first_higher else reversed(sides)
     return context.render(
         request,
         "compare.html",
         title=texts("Why this above that"),
-        page_path=compare_path(*chosen),
         swap_path=compare_path(*reversed(chosen)),
-        summary=context.summary(),
         sides=sides,
         fall=fall,
-        higher=higher.entry.card,
-        lower=lower.entry.card,
+        higher=higher["entry"].card,
+        lower=lower["entry"].card,
         is_new=personal.is_new,
-        is_by_score=higher.place is None or lower.place is None or higher.place < lower.place,
+        is_by_score=max(first, second) > MAX_CARDS or (first < second) == is_first_higher,
     )
 
 
@@ -519,7 +471,7 @@ def compare_path(*item_ids: ItemId) -> str:
     return "/compare?" + urlencode([("item", str(item_id)) for item_id in item_ids])
 
 
-def _places(personal: PersonalModel) -> dict[ItemId, int]:
+def _ranks(personal: PersonalModel) -> dict[ItemId, int]:
     """Return the places of the first items of a list, from 1."""
     items = personal.catalogue.model.items_
     ranked = personal.rank(k=MAX_CARDS).tolist()
@@ -534,8 +486,8 @@ def _choice(
     if len(chosen) > 2:
         offered = chosen
     else:
-        ranked = _places(context.personal)
-        offered = [item_id for item_id in ranked if item_id not in chosen][:N_OFFERED]
+        ranked = _ranks(context.personal)
+        offered = [item_id for item_id in ranked if item_id not in chosen][:N_CARDS]
     return context.render(
         request,
         "compare_choice.html",

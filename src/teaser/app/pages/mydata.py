@@ -244,7 +244,7 @@ def deleted(request: Request) -> Response:
 
 
 async def read_file(request: Request) -> bytes:
-    """Read the file of the form; the size of a request is limited."""
+    """Read the file of the form."""
     async with request.form() as form:
         file = form.get("file")
         return await file.read() if isinstance(file, UploadFile) else b""

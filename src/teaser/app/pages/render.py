@@ -3,14 +3,15 @@
 import json
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
+from starlette.datastructures import FormData
 
 from teaser._version import __version__
 from teaser.app.actions import LIMIT, TAGS_OFF, act, decide
@@ -30,6 +31,7 @@ from teaser.app.http import (
     remember,
     services_of,
     signed_token,
+    valid_text,
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts, choose_language, texts_in
 from teaser.app.pages.describe import (
@@ -153,6 +155,18 @@ def render_part(template: str, **values: Any) -> str:
     return environment().get_template(template).render(values)
 
 
+async def read_form(request: Request) -> FormData:
+    """Read a form, whose texts are valid Unicode; the size of a request is limited."""
+    form = await request.form()
+    for name, text in form.multi_items():
+        valid_text(name)
+        valid_text(text if isinstance(text, str) else "")
+    return form
+
+
+Form = Annotated[FormData, Depends(read_form)]
+
+
 def path_part(value: Any) -> str:
     """Return the last part of an item's address.
 
@@ -243,10 +257,7 @@ class PageContext:
         return self.personal.own
 
     def summary(
-        self,
-        after: NDArray[np.int64] | None = None,
-        *,
-        k: int = N_CARDS,
+        self, after: NDArray[np.int64] | None = None, *, k: int = N_CARDS
     ) -> ActionSummary | None:
         """Return what the last action did to the list; None without an action.
 
@@ -275,7 +286,9 @@ class PageContext:
         return ActionSummary(action, effect, change, is_stored)
 
     def render(self, request: Request, template: str, **values: Any) -> Response:
-        """Return a page in the visitor's language, with the buttons for their state."""
+        """Return a page with the buttons for the visitor's state, and what the last action did."""
+        if "summary" not in values:
+            values["summary"] = self.summary()
         return render(request, self.visitor, template, state=self.state, **values)
 
 
