@@ -43,9 +43,8 @@ from teaser.app.pages.cards import (
 from teaser.app.pages.describe import (
     MAX_LISTED,
     describe_balance,
+    describe_filters,
     ending_presses,
-    feed_names,
-    feed_views,
     filter_chips,
     filter_text,
     hidden_rows,
@@ -127,8 +126,7 @@ def home_page(request: Request, context: PageContext, query: QueryParams) -> Res
         n_more=k + N_CARDS if len(places) == k else None,
         is_new=context.own.is_new,
         n_seen=len(context.own.history),
-        feeds=feed_names(state, texts),
-        chips=filter_chips(state.filters, catalogue, texts, context.clock),
+        chips=filter_chips(state.filters, catalogue, texts),
         has_dates=catalogue.dates is not None,
         example=say_example(catalogue, texts),
         picks=_picks(context),
@@ -163,7 +161,6 @@ def options(request: Request) -> Response:
         days=days.groups() if days else ("", ""),
         chosen=chosen,
         other_filters=filter_text(rest),
-        feeds=feed_names(state, texts),
         has_dates=catalogue.dates is not None,
         is_by_date=context.personal.is_by_date,
         balance=describe_balance(state.balance, texts) if has_slider else None,
@@ -177,7 +174,7 @@ def profile(request: Request) -> Response:
     """Show all that is known of the visitor: statements, tags, history, facts, what is hidden."""
     context = page_context_of(request)
     texts, catalogue = context.texts, context.catalogue
-    state, clock = context.state, context.clock
+    state = context.state
     return context.render(
         request,
         "profile.html",
@@ -188,9 +185,9 @@ def profile(request: Request) -> Response:
         history=[plain_card(catalogue, i, texts).card for i in reversed(context.own.history)],
         facts=catalogue.user_features,
         chosen_facts=context.own.about,
-        hidden=hidden_rows(state, catalogue, texts, clock, most=MAX_LISTED),
+        hidden=hidden_rows(state, catalogue, texts, most=MAX_LISTED),
         n_hidden=len(state.hidden) + len(state.hidden_tags),
-        ending=ending_presses(state, catalogue, texts, clock, most=MAX_LISTED),
+        ending=ending_presses(state, catalogue, texts, most=MAX_LISTED),
         n_ending=sum(end.kind == "press" for end in state.ends),
     )
 
@@ -201,8 +198,8 @@ def _picks(context: PageContext) -> list[CardView]:
     has_enough = context.visitor.has_skipped or len(picked) >= ENOUGH_PICKS
     if has_enough or not context.state.profiling:
         return []
-    mask, items = context.personal.left_out, catalogue.model.items_
-    hidden = () if mask is None else tuple(items[i] for i in np.flatnonzero(mask).tolist())
+    items, left_out = catalogue.model.items_, np.flatnonzero(context.personal.left_out)
+    hidden = tuple(items[i] for i in left_out.tolist())
     found = quick_start(catalogue, tuple(picked), hidden)
     return [plain_card(catalogue, item_id, context.texts) for item_id in found]
 
@@ -234,13 +231,16 @@ def say_example(catalogue: Catalogue, texts: Texts) -> str:
 def feeds(request: Request) -> Response:
     """Show all feeds with what they hold, and what can be done with each."""
     context = page_context_of(request)
-    views = feed_views(context.state, context.catalogue, context.texts, context.clock)
+    feeds = context.state.feeds.items()
     return context.render(
         request,
         "feeds.html",
         title=context.texts("Feeds"),
-        feeds=views,
-        can_make=len(views) <= MAX_FEEDS,
+        filters={
+            name: describe_filters(feed.filters, context.catalogue, context.texts)
+            for name, feed in feeds
+        },
+        can_make=len(feeds) <= MAX_FEEDS,
     )
 
 

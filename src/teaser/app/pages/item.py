@@ -287,17 +287,16 @@ def _places_of(tag: Tag, context: PageContext) -> list[tuple[CardView, int]]:
 def _similar(item_id: ItemId, context: PageContext) -> list[Similar]:
     """Return the items most similar to one, without those that no list has."""
     personal, model = context.personal, context.catalogue.model
-    left_out, items = personal.left_out, model.items_
-    found = similar(model, item_id, k=N_SIMILAR if left_out is None else 5 * N_SIMILAR)
-    kept = (s for s in found if left_out is None or not left_out[items.index_of(s.item_id)])
+    found, items = similar(model, item_id, k=5 * N_SIMILAR), model.items_
+    kept = (s for s in found if not personal.left_out[items.index_of(s.item_id)])
     return list(islice(kept, N_SIMILAR))
 
 
 def _kept_away(tag: Tag, context: PageContext) -> dict[str, Any]:
     """Return whether a tag is hidden, and its presses that end by themselves."""
     state, catalogue = context.state, context.catalogue
-    rows = hidden_rows(state, catalogue, context.texts, context.clock)
-    ends = ending_presses(state, catalogue, context.texts, context.clock)
+    rows = hidden_rows(state, catalogue, context.texts)
+    ends = ending_presses(state, catalogue, context.texts)
     return {
         "hidden": next((row for row in rows if row.tag == tag), None),
         "ends": [end for end in ends if end.tag == tag],

@@ -29,7 +29,6 @@ from teaser.app.pages.cards import (
 )
 from teaser.app.pages.describe import (
     MAX_LISTED,
-    Clock,
     describe_balance,
     describe_filters,
     ending_presses,
@@ -148,7 +147,6 @@ def _shared_feed_page(request: Request, token: str, name: str, feed: Feed) -> Re
     visitor = visitor_of(request, with_person=False)
     texts, catalogue = visitor.texts, catalogue_of(request)
     personal = PersonalModel(catalogue, state_of_feed(feed))
-    clock = Clock.at(catalogue)
     return render(
         request,
         visitor,
@@ -159,9 +157,9 @@ def _shared_feed_page(request: Request, token: str, name: str, feed: Feed) -> Re
         token=token,
         has_dates=catalogue.dates is not None,
         presses=list(personal.presses.items()),
-        ends=ending_presses(personal.state, catalogue, texts, clock, most=MAX_LISTED),
+        ends=ending_presses(personal.state, catalogue, texts, most=MAX_LISTED),
         n_ends=len(personal.state.ends),
-        filters=describe_filters(feed.filters, catalogue, texts, clock.today),
+        filters=describe_filters(feed.filters, catalogue, texts),
         variety=feed.variety,
         balance=describe_balance(feed.balance, texts)
         if catalogue.model.has_remainder and feed.balance != AS_FITTED

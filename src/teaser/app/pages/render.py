@@ -36,7 +36,6 @@ from teaser.app.http import (
 from teaser.app.i18n.texts import LANGUAGES, Texts, choose_language, texts_in
 from teaser.app.pages.describe import (
     ActionSummary,
-    Clock,
     compare_lists,
     describe_action,
     describe_effect,
@@ -246,11 +245,6 @@ class PageContext:
         """The model with the visitor's state."""
         return PersonalModel(self.catalogue, self.state)
 
-    @cached_property
-    def clock(self) -> Clock:
-        """The time of the request at the site."""
-        return Clock.at(self.catalogue)
-
     @property
     def own(self) -> PersonalModel:
         """The model with the visitor's profile, also while lists are made without it."""
@@ -271,7 +265,7 @@ class PageContext:
         ranked = self.personal.rank(k=k) if after is None else after
         new = [items[i] for i in ranked.tolist()]
         change = compare_lists(old, new)
-        action = describe_action(self.event, self.before, self.catalogue, self.texts, self.clock)
+        action = describe_action(self.event, self.before, self.catalogue, self.texts)
         is_stored = self.before.n_events != self.state.n_events
         effect = describe_effect(change, self.texts)
         if self.event.kind == "press":

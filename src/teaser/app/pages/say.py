@@ -167,7 +167,7 @@ def _chips(reading: Reading, kept: set[str] | None, context: PageContext) -> dic
     return {
         wish: Chip(
             text=str(wish),
-            label=describe_wish(wish, context.catalogue, context.texts, context.clock.today),
+            label=describe_wish(wish, context.catalogue, context.texts),
             words=wish.words,
             is_on=wish not in unsure if kept is None else str(wish) in kept,
         )
