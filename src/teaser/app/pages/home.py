@@ -33,11 +33,9 @@ from teaser.app.http import (
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.monitoring import measured
 from teaser.app.pages.cards import (
-    CardView,
     card_views,
     feature_views,
     general_row,
-    plain_card,
     profile_view,
 )
 from teaser.app.pages.describe import (
@@ -182,7 +180,7 @@ def profile(request: Request) -> Response:
         profile=profile_view(context.own, texts),
         general=general_row(context.own, texts),
         features=feature_views(context.own, texts),
-        history=[plain_card(catalogue, i, texts).card for i in reversed(context.own.history)],
+        history=list(reversed(context.own.history)),
         facts=catalogue.user_features,
         chosen_facts=context.own.about,
         hidden=hidden_rows(state, catalogue, texts, most=MAX_LISTED),
@@ -192,7 +190,7 @@ def profile(request: Request) -> Response:
     )
 
 
-def _picks(context: PageContext) -> list[CardView]:
+def _picks(context: PageContext) -> list[ItemId]:
     """Return the items of the quick start; none once it is done or skipped."""
     picked, catalogue = list(context.own.history), context.catalogue
     has_enough = context.visitor.has_skipped or len(picked) >= ENOUGH_PICKS
@@ -200,8 +198,7 @@ def _picks(context: PageContext) -> list[CardView]:
         return []
     items, left_out = catalogue.model.items_, np.flatnonzero(context.personal.left_out)
     hidden = tuple(items[i] for i in left_out.tolist())
-    found = quick_start(catalogue, tuple(picked), hidden)
-    return [plain_card(catalogue, item_id, context.texts) for item_id in found]
+    return quick_start(catalogue, tuple(picked), hidden)
 
 
 @cached_per_catalogue(_MAX_CACHED)

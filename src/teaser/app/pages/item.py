@@ -16,9 +16,7 @@ from teaser.app.catalogue import Card, Catalogue, PersonalModel, find_lift
 from teaser.app.http import FormText, StoreRoute, catalogue_of, without_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.cards import (
-    CardView,
     fact_line,
-    plain_card,
     reason_rows,
     tag_label,
     tag_row,
@@ -27,7 +25,7 @@ from teaser.app.pages.describe import ending_presses, filter_text, hidden_rows
 from teaser.app.pages.home import MAX_CARDS, choices
 from teaser.app.pages.render import N_CARDS, PageContext, act_and_show, page_context_of, path_part
 from teaser.app.pages.steps import difference_fall, waterfall
-from teaser.app.search import FoundGroup, find_group
+from teaser.app.search import find_group
 from teaser.app.state import Event, parts_of, state_after
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
@@ -64,9 +62,7 @@ def item(request: Request, item_id: str) -> Response:
         facts=fact_line(catalogue, card, texts),
         waterfall=waterfall(personal, card.item_id, texts),
         tags_weight=personal.profile.tags_weight,
-        similar=[
-            (plain_card(catalogue, s.item_id, texts), s) for s in _similar(card.item_id, context)
-        ],
+        similar=_similar(card.item_id, context),
         is_seen=card.item_id in personal.viewed,
         is_hidden=card.item_id in context.state.hidden,
         is_new=personal.is_new,
@@ -133,7 +129,7 @@ def like(request: Request, item_id: str) -> Response:
         choices=tag_choices(card, choices(catalogue), changes),
         n_tags=sum(map(len, card.facts.values())),
         presses=presses,
-        first=[plain_card(catalogue, i, texts) for i in islice(others, N_SIMILAR)],
+        first=list(islice(others, N_SIMILAR)),
         tags_are_off=context.personal.profile.tags_weight == 0,
     )
 
@@ -168,17 +164,16 @@ def tag(request: Request, tag: str) -> Response:
     Of a tag that the system found, its group is shown too.
     """
     context = page_context_of(request)
-    model, personal, texts = context.catalogue.model, context.personal, context.texts
-    index = context.catalogue.tag_index
-    wanted = context.catalogue.tag(Tag.parse(tag))
-    raw = model.origins(wanted, personal.history, personal.about)
-    learned = float(personal.learned.values[index[wanted]])
-    total = sum(raw.values())
+    catalogue, personal, texts = context.catalogue, context.personal, context.texts
+    wanted = catalogue.tag(Tag.parse(tag))
+    place = catalogue.tag_index[wanted]
+    raw = catalogue.model.origins(wanted, personal.history, personal.about)
+    learned, total = float(personal.learned.values[place]), sum(raw.values())
     scale = learned / total if total else 0.0
-    largest = max((abs(part) for part in raw.values()), default=0.0) or 1.0
+    largest = max(map(abs, raw.values()), default=0.0) or 1.0
     origins = [
         (
-            source if isinstance(source, Tag) else context.catalogue.card(source),
+            source if isinstance(source, Tag) else catalogue.card(source),
             part * scale,
             round(100 * abs(part) / largest, 1),
         )
@@ -186,23 +181,40 @@ def tag(request: Request, tag: str) -> Response:
     ]
     # Every item has these two.
     is_carried = wanted not in (POPULARITY, GENERAL)
-    carriers = int(context.catalogue.tag_sizes[index[wanted]])
+    state, examples = context.state, None
+    if is_carried:
+        examples = tag_examples(
+            catalogue.model,
+            wanted,
+            k=N_EXAMPLES,
+            places=N_CARDS,
+            allowed=personal.shown(),
+            boost=catalogue.boost,
+            **personal.taste,
+        )
+    rows = hidden_rows(state, catalogue, texts)
+    ends = ending_presses(state, catalogue, texts)
+    group = find_group(catalogue, wanted) if wanted.discovered else None
+    only = replace(state.filters, only=(*state.filters.only, str(wanted)))
     return context.render(
         request,
         "tag.html",
         title=texts.full_tag(wanted),
         row=tag_row(wanted, personal, texts),
         is_general=wanted == GENERAL,
-        group=_group_view(find_group(context.catalogue, wanted), context)
-        if wanted.discovered
-        else None,
+        found=group,
+        max_members=MAX_MEMBERS,
+        only=filter_text(only),
         made_of=leaning_view(wanted, personal, texts),
         learned=learned,
         has_facts=bool(personal.about),
         origins=origins,
-        n_items=carriers if is_carried else None,
-        examples=_examples(wanted, context) if is_carried else None,
-        **_kept_away(wanted, context),
+        n_items=int(catalogue.tag_sizes[place]) if is_carried else None,
+        examples=examples,
+        in_list=[] if state.profiling else _places_of(wanted, personal),
+        n_places=N_CARDS,
+        hidden=next((row for row in rows if row.tag == wanted), None),
+        ends=[end for end in ends if end.tag == wanted],
     )
 
 
@@ -241,47 +253,12 @@ def leaning_view(
     ]
 
 
-def _examples(tag: Tag, context: PageContext) -> dict[str, Any]:
-    """Return what a page shows of a tag's part in the list, and of the tags beside it."""
-    personal, texts, catalogue = context.personal, context.texts, context.catalogue
-    found = tag_examples(
-        catalogue.model,
-        tag,
-        k=N_EXAMPLES,
-        places=N_CARDS,
-        allowed=personal.shown(),
-        boost=catalogue.boost,
-        **personal.taste,
-    )
-    shown, rising = (
-        [(plain_card(catalogue, each.item_id, texts), each) for each in some]
-        for some in (found.brings_up, found.would_bring_up)
-    )
-    return {
-        "places_in_list": [] if context.state.profiling else _places_of(tag, context),
-        "brings_up": shown,
-        "would_bring_up": rising,
-        "is_up": found.affinity > 0,
-        "can_press": found.can_press,
-        "places": N_CARDS,
-        "comes_with": [
-            (beside.tag, tag_label(beside.tag, catalogue, texts), texts.percent(beside.share))
-            for beside in found.comes_with
-        ],
-        "is_profiled": context.state.profiling,
-    }
-
-
-def _places_of(tag: Tag, context: PageContext) -> list[tuple[CardView, int]]:
+def _places_of(tag: Tag, personal: PersonalModel) -> list[tuple[ItemId, int]]:
     """Return the first items of the visitor's list that have a tag, with their places."""
-    personal, catalogue = context.personal, context.catalogue
-    items = catalogue.model.items_
-    has_tag = matching_items(catalogue.model, [tag])
+    items = personal.catalogue.model.items_
+    has_tag = matching_items(personal.catalogue.model, [tag])
     ranked = personal.rank(k=len(items)).tolist()
-    places = [(i, place) for place, i in enumerate(ranked, 1) if has_tag[i]]
-    return [
-        (plain_card(catalogue, items[i], context.texts), place) for i, place in places[:N_EXAMPLES]
-    ]
+    return [(items[i], n) for n, i in enumerate(ranked, 1) if has_tag[i]][:N_EXAMPLES]
 
 
 def _similar(item_id: ItemId, context: PageContext) -> list[Similar]:
@@ -290,36 +267,6 @@ def _similar(item_id: ItemId, context: PageContext) -> list[Similar]:
     found, items = similar(model, item_id, k=5 * N_SIMILAR), model.items_
     kept = (s for s in found if not personal.left_out[items.index_of(s.item_id)])
     return list(islice(kept, N_SIMILAR))
-
-
-def _kept_away(tag: Tag, context: PageContext) -> dict[str, Any]:
-    """Return whether a tag is hidden, and its presses that end by themselves."""
-    state, catalogue = context.state, context.catalogue
-    rows = hidden_rows(state, catalogue, context.texts)
-    ends = ending_presses(state, catalogue, context.texts)
-    return {
-        "hidden": next((row for row in rows if row.tag == tag), None),
-        "ends": [end for end in ends if end.tag == tag],
-    }
-
-
-def _group_view(found: FoundGroup, context: PageContext) -> dict[str, Any]:
-    """Return what a page shows of a group."""
-    catalogue, texts = context.catalogue, context.texts
-    group, filters = found.group, context.state.filters
-    label = None
-    if group.label_tag is not None:
-        label = (group.label_tag, tag_label(group.label_tag, catalogue, texts))
-    return {
-        "label": label,
-        "share": texts.percent(group.label_share),
-        "exemplars": [plain_card(catalogue, i, texts) for i in group.exemplars],
-        "only": filter_text(replace(filters, only=(*filters.only, str(group.tag)))),
-        "members": [catalogue.card(i) for i, _ in found.members[:MAX_MEMBERS]],
-        "n_items": group.size,
-        "n_left": max(0, len(found.members) - MAX_MEMBERS),
-        "aliases": texts.join(list(found.aliases)),
-    }
 
 
 @router.get("/picture/{item_id:path}")
@@ -441,7 +388,7 @@ def compare(request: Request) -> Response:
     ranks = _ranks(personal)
     sides: list[dict[str, Any]] = [
         {
-            "entry": plain_card(context.catalogue, item_id, texts),
+            "item_id": item_id,
             "letter": letter,
             "match": texts.percent(personal.scored.match(items.index_of(item_id))),
             "place": ranks.get(item_id),
@@ -458,8 +405,8 @@ def compare(request: Request) -> Response:
         swap_path=compare_path(*reversed(chosen)),
         sides=sides,
         fall=fall,
-        higher=higher["entry"].card,
-        lower=lower["entry"].card,
+        higher=context.catalogue.title(higher["item_id"]),
+        lower=context.catalogue.title(lower["item_id"]),
         is_new=personal.is_new,
         is_by_score=max(first, second) > MAX_CARDS or (first < second) == is_first_higher,
     )
@@ -481,19 +428,16 @@ def _choice(
     request: Request, context: PageContext, chosen: list[ItemId], *, is_twice: bool
 ) -> Response:
     """Say that two items are needed, and offer those of the list."""
-    texts, catalogue = context.texts, context.catalogue
-    if len(chosen) > 2:
-        offered = chosen
-    else:
-        ranked = _ranks(context.personal)
-        offered = [item_id for item_id in ranked if item_id not in chosen][:N_CARDS]
+    offered = chosen
+    if len(chosen) <= 2:
+        offered = [i for i in _ranks(context.personal) if i not in chosen][:N_CARDS]
     return context.render(
         request,
         "compare_choice.html",
         status=422 if is_twice or len(chosen) > 2 else 200,
-        title=texts("Why this above that"),
-        chosen=[plain_card(catalogue, item_id, texts) for item_id in chosen[:1]],
-        offered=[plain_card(catalogue, item_id, texts) for item_id in offered],
+        title=context.texts("Why this above that"),
+        chosen=chosen[:1],
+        offered=offered,
         n_chosen=len(chosen),
         is_twice=is_twice,
     )

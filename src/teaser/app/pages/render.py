@@ -34,6 +34,7 @@ from teaser.app.http import (
     valid_text,
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts, choose_language, texts_in
+from teaser.app.pages.cards import plain_card, tag_label
 from teaser.app.pages.describe import (
     ActionSummary,
     compare_lists,
@@ -281,9 +282,14 @@ class PageContext:
 
     def render(self, request: Request, template: str, **values: Any) -> Response:
         """Return a page with the buttons for the visitor's state, and what the last action did."""
+        catalogue, texts = self.catalogue, self.texts
+        common: dict[str, Any] = {
+            "card_of": lambda item_id: plain_card(catalogue, item_id, texts),
+            "name_of": lambda tag: tag_label(tag, catalogue, texts),
+        }
         if "summary" not in values:
-            values["summary"] = self.summary()
-        return render(request, self.visitor, template, state=self.state, **values)
+            common["summary"] = self.summary()
+        return render(request, self.visitor, template, state=self.state, **common | values)
 
 
 def page_context_of(request: Request) -> PageContext:

@@ -66,9 +66,9 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
         rows=[
             tag_row(tag, context.personal, texts) for tag in found.tags(first, first + PAGE_SIZE)
         ],
-        cards=[plain_card(context.catalogue, item_id, texts) for item_id in item_ids],
+        items=item_ids,
         seen=set(context.personal.viewed),
-        hidden={item_id for item_id in item_ids if context.personal.is_hidden(item_id)},
+        is_hidden=context.personal.is_hidden,
     )
 
 
