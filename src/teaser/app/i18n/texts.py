@@ -84,11 +84,10 @@ class Texts:
         """Return the value of a tag where its feature is not shown: a number is shown with it."""
         if tag.is_titles:
             return self("items like {titles}", titles=tag.value)
-        return self.with_feature(tag.feature, tag) if tag.is_bare else self.tag(tag)
-
-    def with_feature(self, feature: str, tag: Tag) -> str:
-        """Return the value of a tag after the name of a feature."""
-        return self("{feature}: {value}", feature=self.feature(feature), value=self.tag(tag))
+        if tag.is_bare:
+            feature = self.feature(tag.feature)
+            return self("{feature}: {value}", feature=feature, value=self.tag(tag))
+        return self.tag(tag)
 
     def _name(self, context: str, name: str) -> str:
         """Return the translation of a name in the data, or the name itself."""
@@ -133,10 +132,6 @@ class Texts:
         size = round(100 * share)
         mark = ("+" if size > 0 else MINUS if size < 0 else "") if sign else ""
         return f"{mark}{abs(size)}\N{NARROW NO-BREAK SPACE}%"
-
-    def tenths(self) -> list[str]:
-        """Return the percentages from 0 to 100 in steps of ten."""
-        return [self.percent(tenth / 10) for tenth in range(11)]
 
     def steps(self, presses: int) -> str:
         """Format a number of presses with its sign."""

@@ -163,6 +163,7 @@ def options(request: Request) -> Response:
         is_by_date=context.personal.is_by_date,
         balance=describe_balance(state.balance, texts) if has_slider else None,
         balances=[describe_balance(step / 10, texts) for step in range(11)],
+        varieties=[texts.percent(step / 10) for step in range(11)],
         can_balance=context.personal.can_balance,
     )
 
