@@ -26,7 +26,7 @@ from teaser.app.pages.render import (
 )
 from teaser.app.search import read_words
 from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
-from teaser.app.wishes import check_n_wishes, event_of
+from teaser.app.wishes import event_of
 from teaser.errors import TeaserError
 from teaser.words.wishes import Reading, Wish
 
@@ -99,7 +99,6 @@ def apply(request: Request, form: Form) -> Response:
     named = str(form.get("feed", ""))
     feed = named if "keep" in form or named.strip() else None
     is_open = not set(str(form.get("questions", "")).split()) <= form.keys()
-    check_n_wishes(len(given))
     wishes = [Wish.parse(text) for text in given]
     back = [("text", str(form.get("text", ""))), ("kept", "1"), *(("wish", w) for w in given)]
     page = f"/say?{urlencode(back)}"
