@@ -142,11 +142,9 @@ def options(request: Request) -> Response:
     texts, catalogue, state = context.texts, context.catalogue, context.state
     filters, form = state.filters, choices(catalogue)
     has_slider = catalogue.model.has_remainder and state.profiling
-    chosen: dict[str, str] = {}  # one tag of each feature is in the form
-    for text in filters.only:
-        tag = Tag.parse(text)
-        if tag in form.get(tag.feature, ()):
-            chosen.setdefault(tag.feature, text)
+    # The first tag of each feature is in the form.
+    named = [(Tag.parse(text), text) for text in reversed(filters.only)]
+    chosen = {tag.feature: text for tag, text in named if tag in form.get(tag.feature, ())}
     days = re.fullmatch(r"([\d-]*)\.\.([\d-]*)", filters.when)
     others = tuple(text for text in filters.only if text not in chosen.values())
     rest = replace(filters, only=others, when="" if days else filters.when)
