@@ -137,9 +137,6 @@ def render(
         "page_path": _page_path(request),
         "summary": None,
         "state": state,
-        "has_done": state is not None and state.n_events > 0,
-        "can_undo": state is not None and state.undoable is not None,
-        "can_redo": state is not None and state.redoable is not None,
     }
     headers = {
         "content-language": texts.language,
