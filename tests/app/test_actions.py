@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from teaser import Tag, Teaser
 from teaser.app.actions import decide, effective_presses
 from teaser.app.catalogue import Catalogue, PersonalModel
-from teaser.app.i18n.texts import texts_in
-from teaser.app.pages.cards import tag_row
 from teaser.app.state import Event, State, check, state_after, state_of, time_text
 from teaser.data.matrix import ItemId
 from teaser.errors import LimitError
@@ -41,8 +39,6 @@ def test_a_press_moves_the_affinity_while_presses_are_left(
     catalogue, tag = Catalogue(model), Tag.parse(name)
     session = personal_model(catalogue, history, {name: now} if now else {})
     before = session.profile.affinities[tag]
-    row = tag_row(tag, session, texts_in("en"))
-    assert (row.can_rise, row.can_fall) == (now < 5, now > -5)
     end = max(-5, min(5, now + steps))
     assert effective_presses(session, {tag: steps}) == ({tag: end - now} if end != now else {})
     after = model.profile(history, {tag: end}).affinities[tag]

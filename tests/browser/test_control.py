@@ -3,7 +3,6 @@
 The state and the list are held against the library at each step, with and without JavaScript.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -211,24 +210,6 @@ def test_a_newcomer_takes_control(
     compare_two(page, expected)
     switch_the_profile(page, expected)
     take_along(page, new, expected, tmp_path / "own.json")
-
-
-def test_a_damaged_file_and_an_ended_link_get_a_sentence(visit: Visit, tmp_path: Path) -> None:
-    page = visit(may_fail=True)
-    pick(page, 1)
-    export = page.context.request.get("/export").text()
-    (tmp_path / "cut.json").write_text(export[: len(export) // 3])
-    page.goto("/import")
-    page.get_by_label("Your export").set_input_files(tmp_path / "cut.json")
-    page.get_by_role("button", name="Import").click()
-    expect(page.locator("[data-message]")).to_contain_text("or it is damaged")
-    page.goto("/feeds")
-    page.get_by_role("button", name="Share For you").click()
-    link = page.get_by_label("The link").input_value()
-    page.get_by_role("button", name="End this link").click()
-    page.goto(link)
-    expect(page.get_by_text("Perhaps its owner ended it")).to_be_visible()
-    assert json.loads(page.context.request.get("/export").text())["state"]["feeds"][1:] == []
 
 
 def test_axe_and_narrow_screens(visit: Visit) -> None:

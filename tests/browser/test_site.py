@@ -1,9 +1,7 @@
 """The site as a person meets it, from the first visit to a steered list."""
 
-import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from browser.steps import check_axe, check_looks, listed, open_options, pick, unfold
@@ -76,37 +74,6 @@ def test_arrows_and_the_sentence_agree(visit: Visit) -> None:
     assert listed(page) == before
 
 
-def test_history_hide_and_reset(visit: Visit) -> None:
-    page = visit()
-    pick(page, 2)
-    page.get_by_role("link", name="All tags, and what you looked at").click()
-    page.locator(".seen").get_by_role("button").first.click()
-    expect(page.locator(".seen li")).to_have_count(1)
-    page.goto("/")
-    item = listed(page)[0]
-    unfold(page).get_by_role("button", name="Hide").click()
-    expect(page.locator(f'.card[data-card="{item}"]')).to_have_count(0)
-    page.goto("/profile")
-    page.get_by_role("button", name="Show again").click()
-    expect(page.locator("#hidden")).to_have_count(0)
-    page.goto("/")
-    expect(page.locator(f'.card[data-card="{item}"]')).to_have_count(1)
-    page.locator(".menu summary").click()
-    page.get_by_role("button", name="Start again").click()
-    expect(page.get_by_role("heading", name="Liked by many")).to_be_visible()
-
-
-def test_statements_can_be_denied_in_one_press(visit: Visit) -> None:
-    page = visit()
-    pick(page)
-    said = page.locator(".statements p").first.inner_text()
-    page.get_by_role("button", name="not really").first.click()
-    expect(page.locator("#notice")).to_contain_text(re.compile(rf"{MINUS}\d? on"))
-    page.locator("#notice").get_by_role("button", name="Undo").click()
-    expect(page.locator("#notice")).to_contain_text("Undone")
-    expect(page.locator(".statements p").first).to_have_text(said)
-
-
 def test_many_tags_are_found_by_search(visit: Visit) -> None:
     page = visit()
     page.goto("/profile")
@@ -158,33 +125,6 @@ def test_the_item_page_adds_up_and_brings_up(visit: Visit) -> None:
     expect(page.locator(".lift")).to_contain_text("It is in the first 10 already")
     page.goto("/")
     assert last in listed(page)[:10]
-
-
-def test_export_and_delete(visit: Visit, tmp_path: Path) -> None:
-    page = visit()
-    pick(page, 2)
-    page.locator(".menu summary").click()
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Export my data").click()
-    download.value.save_as(tmp_path / "own.json")
-    events = json.loads((tmp_path / "own.json").read_text())["events"]
-    assert [event["kind"] for event in events] == ["view", "view"]
-    page.goto("/delete")
-    page.get_by_role("button", name="Delete everything").click()
-    expect(page.get_by_text("Nothing is stored about you any more.")).to_be_visible()
-    page.goto("/profile")
-    expect(page.locator(".seen")).to_have_count(0)
-
-
-def test_languages(visit: Visit) -> None:
-    page = visit(locale="nl-BE")
-    expect(page.get_by_role("heading", name="Kies er enkele")).to_be_visible()
-    page.locator(".menu summary").click()
-    page.get_by_role("button", name="Français").click()
-    expect(page.get_by_role("heading", name="Choisissez-en quelques-uns")).to_be_visible()
-    assert page.locator("html").get_attribute("lang") == "fr"
-    page.goto("/profile")
-    expect(page.get_by_role("button", name="Plus de Concert").first).to_be_visible()
 
 
 def test_without_javascript(visit: Visit) -> None:

@@ -1,6 +1,5 @@
 """Words, feeds, what is never shown or only for now, and the profile switch, in a real browser."""
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -60,32 +59,6 @@ def test_a_contradiction_is_asked_back(visit: Visit) -> None:
     bar = page.get_by_role("navigation", name="Your feeds")
     expect(bar.get_by_role("button", name="Friday night")).to_have_attribute("aria-current", "true")
     check_axe(page, "feed")
-
-
-def test_feeds_are_made_shown_and_dropped(visit: Visit) -> None:
-    page = visit()
-    pick(page)
-    main = listed(page)
-    open_options(page)
-    page.get_by_label("Keep this list under a name").fill("With the kids")
-    page.get_by_role("button", name="Keep", exact=True).click()
-    bar = page.get_by_role("navigation", name="Your feeds")
-    expect(bar.get_by_role("button", name="With the kids")).to_be_visible()
-    page.locator(".strongest .stepper button").first.click()
-    expect(page.locator("#notice")).to_contain_text("on ")
-    page.wait_for_function("document.querySelectorAll('.is-pressed').length > 0")
-    bar.get_by_role("button", name="For you").click()
-    expect(page.locator("#notice")).to_contain_text("Now you see For you")
-    assert listed(page) == main
-    page.get_by_role("link", name="Manage").click()
-    check_axe(page, "feeds")
-    page.get_by_role("button", name="Show With the kids").click()
-    expect(page).to_have_url(re.compile(r"/\?did=\d+"))
-    expect(page.locator("#notice")).to_contain_text("Now you see With the kids")
-    page.goto("/feeds")
-    page.get_by_role("button", name="Drop With the kids").click()
-    expect(page.locator("#notice")).to_contain_text("Dropped the feed With the kids")
-    expect(page.get_by_role("heading", name="With the kids")).to_have_count(0)
 
 
 def test_never_for_now_and_without_profile(visit: Visit) -> None:

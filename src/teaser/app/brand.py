@@ -41,23 +41,17 @@ def read_logo(path: Path) -> Logo:
     ParameterError
         If the file cannot be read, is too large, or is no picture of a known type.
     """
+    media_type = _TYPES.get(path.suffix.lower())
     try:
-        size = path.stat().st_size
-        content = read_bytes(path) if size <= MAX_BYTES else b""
+        content = read_bytes(path)
     except OSError as error:
         raise ParameterError(
             f"The logo {path} cannot be read: {error.strerror}. Give the path of a picture."
         ) from None
-    if size > MAX_BYTES:
+    if media_type is None or len(content) > MAX_BYTES:
         raise ParameterError(
-            f"The logo {path} has {size:,} bytes, and at most {MAX_BYTES:,} are allowed. "
-            "It is shown 30 pixels high, so save it smaller."
-        )
-    media_type = _TYPES.get(path.suffix.lower())
-    if media_type is None:
-        raise ParameterError(
-            f"The logo {path} is no picture that browsers show. Give a file in SVG, PNG, WebP or "
-            "JPEG."
+            f"The logo {path}, of {len(content):,} bytes, cannot be used. Give a picture in SVG, "
+            f"PNG, WebP or JPEG of at most {MAX_BYTES:,} bytes; it is shown 30 pixels high."
         )
     return Logo(media_type, content)
 

@@ -128,6 +128,7 @@ class Catalogue:
         groups: list[str] = []
         is_new = bool(self.model.item_table_.is_new[place])
         columns = self.model.decoder_.indices[row].tolist()
+        link = self._cell("link", place)
         for column in columns:
             tag = self.model.tags_[column]
             if tag.discovered:
@@ -140,7 +141,8 @@ class Catalogue:
             item_id=self.model.items_[place],
             title=self.model.title(place) or str(self.model.items_[place]),
             description=self._cell("description", place),
-            link=_safe_link(self._cell("link", place)),
+            # Anything else a browser might execute.
+            link=link if link and link.lower().startswith(("https://", "http://")) else None,
             date=self.dates[place] if self.dates is not None else None,
             has_picture=self.picture(self.model.items_[place]) is not None,
             facts=facts,
@@ -180,17 +182,18 @@ class Catalogue:
         return found or str(item_id)
 
     @property
-    def over(self) -> NDArray[np.bool_] | None:
-        """A mask of the items whose last day has passed; None if the data have no ends."""
-        return None if self._last_days is None else self._last_days < np.datetime64(self.today)
+    def over(self) -> NDArray[np.bool_]:
+        """A mask of the items whose last day has passed."""
+        # NaT is before no day.
+        return self._last_days < np.datetime64(self.today)
 
     @cached_property
-    def _last_days(self) -> NDArray[np.datetime64] | None:
+    def _last_days(self) -> NDArray[np.datetime64]:
         """The last day of each item, that of its date where it has no end; NaT where none."""
         ends, dates = item_dates(self.model, "end"), item_dates(self.model)
-        return (
-            None if ends is None else (ends if dates is None else ends.fill_null(dates)).to_numpy()
-        )
+        if ends is None:
+            return np.full(len(self.model.items_), np.datetime64("NaT"), dtype="datetime64[D]")
+        return (ends if dates is None else ends.fill_null(dates)).to_numpy()
 
     @property
     def today(self) -> date:
@@ -310,12 +313,12 @@ def cached_per_catalogue(
     ) -> Callable[Concatenate[Catalogue, P], R]:
         @wraps(function)
         def cached(catalogue: Catalogue, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            cache: Callable[..., R] | None = catalogue.caches.get(function)
-            if cache is None:
-                reference: Callable[[], Any] = weakref.ref(catalogue)
-                made = lru_cache(maxsize)(lambda *a, **k: function(reference(), *a, **k))
-                cache = catalogue.caches.setdefault(function, made)
-            return cache(*args, **kwargs)
+            if function not in catalogue.caches:
+                weak: Callable[[], Any] = weakref.ref(catalogue)
+                made = lru_cache(maxsize)(lambda *a, **k: function(weak(), *a, **k))
+                catalogue.caches[function] = made
+            found: R = catalogue.caches[function](*args, **kwargs)
+            return found
 
         return cached
 
@@ -329,28 +332,11 @@ def _by_feature(tags: Iterable[Tag]) -> dict[str, list[Tag]]:
     return found
 
 
-def _safe_link(text: str | None) -> str | None:
-    """Return a web address, and None for anything else, which a browser might execute."""
-    if text is None or not text.lower().startswith(("https://", "http://")):
-        return None
-    return text
-
-
 Mask = NDArray[np.bool_]
 
 
-def filter_mask(
-    catalogue: Catalogue, filters: ListFilter, today: date | None = None
-) -> Mask | None:
-    """Return a mask of the items that pass filters; None if all pass.
-
-    Parameters
-    ----------
-    today
-        The day from which periods are counted; that of the site by default.
-    """
-    if not filters:
-        return None
+def filter_mask(catalogue: Catalogue, filters: ListFilter, today: date | None = None) -> Mask:
+    """Return a mask of the items that pass filters; periods begin at `today`, that of the site."""
     first, last = days_of(catalogue, filters, today)
     at_most, at_least = (
         {name: bound for name, bound in bounds.items() if name in catalogue.numbers}
@@ -365,12 +351,6 @@ def filter_mask(
         first=first,
         last=last,
     )
-
-
-def without_tags(catalogue: Catalogue, texts: Iterable[str]) -> Mask | None:
-    """Return a mask of the items that have none of some tags; None if all."""
-    tags = known_tags(catalogue, texts)
-    return matching_items(catalogue.model, without=tags) if tags else None
 
 
 def days_of(
@@ -503,18 +483,14 @@ class PersonalModel:
     @cached_property
     def presses(self) -> Mapping[Tag, int]:
         """The presses on tags that the model has, by their names of today; none without profile."""
-        if not self.state.profiling:
-            return {}
-        return known_presses(self.catalogue, self.state.presses)
+        on = self.state.profiling
+        return known_presses(self.catalogue, self.state.presses) if on else {}
 
     @cached_property
     def about(self) -> list[Tag]:
         """The facts about the person that the model has; none without profile."""
-        if not self.state.profiling:
-            return []
-        index = self.catalogue.user_tag_index
-        parsed = [Tag.parse(text) for text in self.state.about] if index else []
-        return [tag for tag in parsed if tag in index]
+        parsed = map(Tag.parse, self.state.about if self.state.profiling else ())
+        return [tag for tag in parsed if tag in self.catalogue.user_tag_index]
 
     @cached_property
     def steering(self) -> Steering:
@@ -535,9 +511,8 @@ class PersonalModel:
     @measured("model")
     def profile(self) -> Profile:
         """The person's profile, presses included."""
-        if not self.presses:
-            return self.learned
-        return self.catalogue.model.pressed(self.learned, self.presses)
+        model = self.catalogue.model
+        return model.pressed(self.learned, self.presses) if self.presses else self.learned
 
     @cached_property
     @measured("model")
@@ -575,47 +550,37 @@ class PersonalModel:
         return chosen and self.catalogue.dates is not None
 
     @cached_property
-    def hidden(self) -> NDArray[np.bool_] | None:
-        """A mask of the items that are never shown, by themselves or by a tag; None if none is."""
-        items = self.catalogue.model.items_
-        places = [place for i in self.state.hidden if (place := items.find(i)) is not None]
-        by_tag = without_tags(self.catalogue, self.state.hidden_tags)
-        if not places and by_tag is None:
-            return None
-        mask = np.zeros(len(items), dtype=bool) if by_tag is None else ~by_tag
-        mask[places] = True
+    def hidden(self) -> Mask:
+        """A mask of the items that are never shown, by themselves or by a tag."""
+        model, tags = self.catalogue.model, known_tags(self.catalogue, self.state.hidden_tags)
+        mask = ~matching_items(model, without=tags)
+        places = (model.items_.find(item_id) for item_id in self.state.hidden)
+        mask[[place for place in places if place is not None]] = True
         return mask
 
     @cached_property
-    def left_out(self) -> NDArray[np.bool_] | None:
-        """A mask of the items that no list has: hidden, or over; None if all may be listed."""
-        masks = [mask for mask in (self.hidden, self.catalogue.over) if mask is not None]
-        return np.logical_or.reduce(masks) if masks else None
+    def left_out(self) -> Mask:
+        """A mask of the items that no list has: hidden, or over."""
+        return self.hidden | self.catalogue.over
 
     def is_hidden(self, item_id: ItemId) -> bool:
         """Return whether an item is never shown, by itself or by one of its tags."""
         place = self.catalogue.model.items_.find(item_id)
-        return place is not None and self.hidden is not None and bool(self.hidden[place])
+        return place is not None and bool(self.hidden[place])
 
-    def shown(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    def shown(self, allowed: Mask | None = None) -> Mask:
         """Return a mask of the items that may be recommended: allowed, not hidden, not over."""
-        items = self.catalogue.model.items_
-        mask = np.ones(len(items), dtype=bool) if allowed is None else allowed.copy()
-        own = filter_mask(self.catalogue, self.state.filters)
-        if own is not None:
-            mask &= own
-        if self.left_out is not None:
-            mask &= ~self.left_out
-        return mask
+        mask = filter_mask(self.catalogue, self.state.filters) & ~self.left_out
+        return mask if allowed is None else mask & allowed
 
     @measured("model")
     def rank(self, *, k: int = 12) -> NDArray[np.int64]:
         """Return the positions of the items that `recommend` returns."""
-        is_limited = self.left_out is not None or bool(self.state.filters)
-        mask = self.shown() if is_limited else None
+        mask = self.shown()
         if self.is_by_date:
             order = by_date(self.catalogue, self.catalogue.today)
-            return (order if mask is None else order[mask[order]])[:k]
+            listed: NDArray[np.int64] = order[mask[order]][:k]
+            return listed
         model, variety = self.catalogue.model, self.state.variety
         seen = [model.items_.index_of(i) for i in self.history]
         if not variety:

@@ -3,7 +3,7 @@
 import logging
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,20 +23,11 @@ log = logging.getLogger("teaser")
 
 @dataclass(frozen=True)
 class NameMatches:
-    """Items and tags whose names match, as positions in the model, the best match first."""
+    """Items and tags whose names match, the best match first."""
 
-    catalogue: Catalogue
-    item_places: list[int]
-    tag_places: list[int]
+    items: list[ItemId] = field(default_factory=list)
+    tags: list[Tag] = field(default_factory=list)
     items_first: bool = False
-
-    def items(self, start: int, stop: int) -> list[ItemId]:
-        """Return the item ids of a slice of the matches."""
-        return [self.catalogue.model.items_[i] for i in self.item_places[start:stop]]
-
-    def tags(self, start: int, stop: int) -> list[Tag]:
-        """Return the tags of a slice of the matches."""
-        return [self.catalogue.model.tags_[j] for j in self.tag_places[start:stop]]
 
 
 def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
@@ -48,21 +39,21 @@ def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
     words match. An item id that is a number is found by the whole number only. Items come before
     tags if an item has this very name, and no tag does.
     """
-    query = normalize(words)
+    query, model = normalize(words), catalogue.model
     if not query:
-        return NameMatches(catalogue, [], [])
+        return NameMatches()
     items = _matches(_item_names(catalogue), query)
     tags = _matches(_tag_names(catalogue, texts), query)
     is_item, is_tag = ([n.name for n in found[:1]] == [query] for found in (items, tags))
     return NameMatches(
-        catalogue, [n.place for n in items], [n.place for n in tags], is_item and not is_tag
+        [model.items_[n.place] for n in items],
+        [model.tags_[n.place] for n in tags],
+        is_item and not is_tag,
     )
 
 
 def normalize(text: str) -> str:
     """Return a text as it is compared: no accents, no capitals, single spaces."""
-    if text.isascii():  # most names are: there is nothing to decompose
-        return " ".join(text.lower().split())
     decomposed = unicodedata.normalize("NFKD", text)
     letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return " ".join(letters.casefold().split())
@@ -216,11 +207,9 @@ def vocabulary_of(catalogue: Catalogue, synonyms: str = "") -> Vocabulary:
 
 
 def _translations(catalogue: Catalogue) -> Translations:
-    tags = catalogue.model.tags_
     found: dict[str, dict[Tag | str, str]] = {}
-    for language in LANGUAGES:
-        texts = texts_in(language)
-        named: dict[Tag | str, str] = {tag: texts.tag(tag) for tag in tags}
-        named |= {tag.feature: texts.feature(tag.feature) for tag in tags}
-        found[language] = named
+    for texts in map(texts_in, LANGUAGES):
+        found[texts.language] = {tag: texts.tag(tag) for tag in catalogue.model.tags_}
+        names = {tag.feature: texts.feature(tag.feature) for tag in catalogue.model.tags_}
+        found[texts.language].update(names)
     return found

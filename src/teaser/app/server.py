@@ -30,7 +30,7 @@ from teaser.app.http import (
 from teaser.app.mcp.mount import add_assistants, assistants_running
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, Traces
-from teaser.app.pages import about, calendar, embed, home, item, mydata, say, search
+from teaser.app.pages import about, embed, home, item, mydata, say, search
 from teaser.app.search import check_words
 from teaser.app.settings import Settings
 from teaser.app.store import Store
@@ -60,7 +60,7 @@ def create_app(
     services, brand = open_services(settings, holder, migrate=migrate), read_brand(settings)
     app = new_app(services, brand)
     app.include_router(api_router)
-    for pages in (home, item, search, say, mydata, calendar, about, embed):
+    for pages in (home, item, search, say, mydata, about, embed):
         app.include_router(pages.router, include_in_schema=False)
     complete_document(app, settings)
     add_assistants(app, services, title=brand.name)

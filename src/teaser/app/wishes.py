@@ -1,7 +1,8 @@
 """Wishes applied to a person's state: the one action that they are together."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime, tzinfo
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
 from itertools import islice
 from typing import Any
 
@@ -35,7 +36,6 @@ def event_of(
     catalogue: Catalogue,
     *,
     now: datetime | None = None,
-    time_zone: tzinfo | None = None,
 ) -> Event:
     """Return the action that some wishes are together; it is one step of undo.
 
@@ -53,8 +53,6 @@ def event_of(
         Which items and tags there are.
     now
         The present by default.
-    time_zone
-        Where the day ends; the site's own by default.
 
     Raises
     ------
@@ -69,7 +67,7 @@ def event_of(
     if not each:
         raise ParameterError("Nothing is wished. Say at least one thing.")
     check_n_wishes(len(each))
-    zone = time_zone or catalogue.zone
+    zone = catalogue.zone
     today = (now or datetime.now(zone)).astimezone(zone).date()
     refuse_contradictions(each, today=today)
     actions: list[_Action] = []
@@ -103,12 +101,10 @@ def _filters(wishes: Sequence[Wish], current: ListFilter, today: date) -> ListFi
     # The loosest bound first, so that the tightest one stays.
     for wish in sorted(wishes, key=_tightness):
         number = wish.number or 0.0
-        if wish.kind == "only":
-            without.pop(wish.name, None)
-            only[wish.name] = None
-        elif wish.kind == "without":
-            only.pop(wish.name, None)
-            without[wish.name] = None
+        if wish.kind in ("only", "without"):
+            own, opposite = (only, without) if wish.kind == "only" else (without, only)
+            opposite.pop(wish.name, None)
+            own[wish.name] = None
         elif wish.kind == "at_most":
             at_most[wish.name] = number
             if at_least.get(wish.name, number) > number:
@@ -145,26 +141,21 @@ def _presses(
 
     One step stays for a tag at its limit, so that the visitor is told.
     """
-    wanted: dict[str, dict[Tag, int]] = {}
+    wanted: dict[str, Counter[Tag]] = {}
     for wish in wishes:
         if wish.kind == "press":
             pressed = {catalogue.tag(Tag.parse(wish.name)): wish.steps}
-            _add(wanted.setdefault(wish.lasts, {}), pressed)
+            wanted.setdefault(wish.lasts, Counter()).update(pressed)
         elif wish.kind == "like":
-            _add(wanted.setdefault("always", {}), start_presses(catalogue.model, wish.name))
+            start = start_presses(catalogue.model, wish.name)
+            wanted.setdefault("always", Counter()).update(start)
     net = dict(PersonalModel(catalogue, state).own.presses)
     found: dict[str, dict[str, int]] = {}
     for lasts, presses in wanted.items():
         for tag, steps in presses.items():
-            now = net.get(tag, 0)
-            end = within_range(now + steps)
             if steps:
+                now = net.get(tag, 0)
+                net[tag] = within_range(now + steps)
                 least = 1 if steps > 0 else -1
-                found.setdefault(lasts, {})[str(tag)] = end - now or least
-                net[tag] = end
+                found.setdefault(lasts, {})[str(tag)] = net[tag] - now or least
     return found
-
-
-def _add(presses: dict[Tag, int], more: Mapping[Tag, int]) -> None:
-    for tag, steps in more.items():
-        presses[tag] = presses.get(tag, 0) + steps

@@ -23,7 +23,7 @@ from teaser.app.pages.cards import (
     profile_view,
     reason_rows,
 )
-from teaser.app.pages.describe import Clock, FilterChip, filter_chips
+from teaser.app.pages.describe import FilterChip, filter_chips
 from teaser.app.state import Event
 from teaser.data.matrix import ItemId
 from teaser.errors import ParameterError
@@ -181,7 +181,7 @@ class ShownList:
     def chips(self, texts: Texts) -> list[FilterChip]:
         """Return the filters that were asked for in words, each of which can be taken off."""
         catalogue = self.personal.catalogue
-        return filter_chips(self.personal.state.filters, catalogue, texts, Clock.at(catalogue))
+        return filter_chips(self.personal.state.filters, catalogue, texts)
 
     def profile(self, texts: Texts) -> ProfileView | None:
         """Return what stands beside the list; None if the arm shows nothing there."""
@@ -218,7 +218,7 @@ def _part(row: ReasonRow) -> str:
     """Return the part of reasons that a row belongs to."""
     if isinstance(row.row, TagRow):
         return "general" if row.row.tag == GENERAL else "tags"
-    return "site" if row.kind == "boost" else "viewed"
+    return "site" if row.row.kind == "boost" else "viewed"
 
 
 def _reason(reason: Any) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 from starlette.staticfiles import StaticFiles
@@ -37,7 +37,14 @@ from teaser.app.models import ModelHolder
 from teaser.app.pages import home
 from teaser.app.pages.cards import plain_card
 from teaser.app.pages.item import send_picture
-from teaser.app.pages.render import PageContext, Visitor, environment, render, visitor_of
+from teaser.app.pages.render import (
+    Form,
+    PageContext,
+    Visitor,
+    environment,
+    render,
+    visitor_of,
+)
 from teaser.app.search import check_words, read_words
 from teaser.app.server import complete_app, new_app, open_services
 from teaser.app.settings import Settings
@@ -123,18 +130,6 @@ def study_of(request: Request) -> StudyServices:
     """Return what the pages of the study use."""
     found: StudyServices = request.app.state.study
     return found
-
-
-async def read_form(request: Request) -> FormData:
-    """Read a form, whose texts are valid Unicode."""
-    form = await request.form()
-    for name, text in form.multi_items():
-        valid_text(name)
-        valid_text(text if isinstance(text, str) else "")
-    return form
-
-
-Form = Annotated[FormData, Depends(read_form)]
 
 
 @router.get("/")
@@ -240,8 +235,7 @@ def act(request: Request, form: Form) -> Response:
             return RedirectResponse("/?note=words#notice", 303)
         done = store.decide(person_id, lambda state: decide_action(state, event, catalogue))
     elif given := {name: str(form[name]) for name in buttons if name in form}:
-        asked = home.ActionForm.model_validate(given)
-        done = make_action(store, person_id, asked.event(), catalogue)
+        done = make_action(store, person_id, home.asked_event(FormData(given)), catalogue)
     else:
         raise ParameterError("The form names no action of this page. Use one of its buttons.")
     query = {"did": done.after.n_events} if done.event else {"note": "far"}

@@ -13,13 +13,6 @@ from teaser.app.store import Store
 SCRIPT = {"x-teaser-script": "1"}
 
 
-@pytest.fixture
-def visitor(client: TestClient) -> TestClient:
-    """A browser that sends forms from our own pages."""
-    client.headers.update(OWN)
-    return client
-
-
 class TestForms:
     def test_answer_by_redirect_to_the_page_they_were_on(self, visitor: TestClient) -> None:
         fields = {"press": "+1 type=film", "back": "/item/i3?x=1"}

@@ -112,5 +112,5 @@ def test_an_item_played_down_is_told_so(model: Teaser) -> None:
     cards = card_views(seen, seen.rank(k=40), EN)
     assert {row for card in cards for row in card.boosts} == {BoostRow("Ghent", promotes=False)}
     entries = seen.entries(seen.rank(k=40))
-    rows = [r for entry in entries for r in reason_rows(entry, seen, EN) if r.kind == "boost"]
+    rows = [r for entry in entries for r in reason_rows(entry, seen, EN) if r.row.kind == "boost"]
     assert {r.side for r in rows} == {"down"}

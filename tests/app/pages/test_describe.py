@@ -13,7 +13,7 @@ from teaser import Tag
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import LANGUAGES, texts_in
 from teaser.app.pages.describe import (
-    Clock,
+    describe_end,
     describe_no_effect,
     describe_wish,
     ending_presses,
@@ -25,20 +25,17 @@ from teaser.app.pages.home import reading_order
 from teaser.app.state import Ending, ListFilter, State
 from teaser.words.wishes import BARE, MOST_STEPS, NAMES, SLIGHT, Wish
 
-# A Monday, already the next day in Brussels.
-LATE = datetime(2026, 11, 15, 23, 30, tzinfo=UTC)
+EN = texts_in("en")
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Europe/Brussels", "Pacific/Pago_Pago"])
-def test_every_end_can_be_described(zone: str) -> None:
-    clock = Clock(LATE, ZoneInfo(zone))
+def test_every_end_can_be_described(catalogue: Catalogue, zone: str) -> None:
+    there = Catalogue(catalogue.model, zone=ZoneInfo(zone))
     for until in (datetime.max, datetime.min):
-        assert clock.describe_end(until.replace(tzinfo=UTC), texts_in("en")).exact
+        assert describe_end(until.replace(tzinfo=UTC), there, EN).exact
 
 
-EN = texts_in("en")
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-CLOCK = Clock(NOW, UTC)
 TAGS = st.lists(st.sampled_from(["a=b", "a=c", "b=d"]), unique=True).map(tuple)
 BOUNDS = st.dictionaries(st.sampled_from(["price", "year"]), st.integers(0, 9).map(float))
 PERIODS = st.sampled_from(["", "weekend", "2026-11-20.."])
@@ -67,7 +64,7 @@ def test_presses_that_end_can_be_taken_back_exactly(catalogue: Catalogue) -> Non
         presses={"type=film": 2},
         ends=(Ending("press", "type=film", 2, until), Ending("hide", "i3", 0, until, True)),
     )
-    (found,) = ending_presses(state, catalogue, EN, CLOCK)
+    (found,) = ending_presses(state, catalogue, EN)
     assert (found.steps, found.label) == (2, "film")
     assert found.value == f"{until.isoformat()} -2 type=film"
 

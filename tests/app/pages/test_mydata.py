@@ -184,14 +184,10 @@ class TestProblems:
         ("content", "said"),
         [
             (b"", "It is not JSON"),
-            (b"\x89PNG\r\n\x1a\n\x00\xff", "It is not JSON"),
             (b"[" * 100_000, "It is not JSON"),
-            (b"[1, 2]", "no export"),
             (b'{"name": "<script>alert(1)</script>"}', "state"),
-            (b'{"state": {"history": ["i1"], "pre', "It is not JSON"),
             (b'{"state": {"history": [%s]}}' % (b"1" * 5_000), "digits"),
             (b'{"state": {"history": [], "variety": NaN}}', "not finite"),
-            (b'{"state": {"history": [1.5], "presses": [], "hidden": []}}', "history"),
             (
                 b'{"state": {"history": [], "presses": [{"tag": "type=film", "steps": 99}],'
                 b' "hidden": []}}',

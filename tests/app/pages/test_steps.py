@@ -11,9 +11,35 @@ from teaser import Teaser
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import BoostRow, TagRow, ViewedRow
-from teaser.app.pages.steps import DifferenceFall, difference_fall, waterfall
+from teaser.app.pages.steps import DifferenceFall, Fall, difference_fall, waterfall
 from teaser.app.state import State
 from teaser.steps import MAX_VIEWED
+
+
+def check_bars(fall: Fall) -> None:
+    """Hold each bar against the one before it, which ends where it begins."""
+    edge = fall.zero
+    for step in fall.steps:
+        assert -0.01 <= step.start <= step.start + step.length <= 100.02
+        ends = (step.start, step.start + step.length)
+        near = min(ends, key=lambda end: abs(end - edge))
+        assert near == pytest.approx(edge, abs=0.03)
+        edge = ends[1] if near == ends[0] else ends[0]
+    if any(s.step.adds for s in fall.steps):
+        assert fall.length == pytest.approx(abs(edge - fall.zero), abs=0.05)
+
+
+def check_running(fall: Fall) -> None:
+    """Hold the sums on the page against the rounded steps before them."""
+    shown = 0.0
+    for step in fall.steps:
+        shown += step.shown
+        assert step.running == pytest.approx(shown, abs=1e-9)
+    assert shown + fall.rounding == pytest.approx(round(fall.total, 2), abs=1e-9)
+    if fall.small:
+        assert len(fall.small) >= 3
+        assert fall.shown == pytest.approx(sum(s.shown for s in fall.small), abs=1e-9)
+    check_bars(fall)
 
 
 @given(
@@ -25,41 +51,22 @@ def test_steps_add_up(model: Teaser, history: list[int], item: int, film: int) -
     presses = {"type=film": film} if film else {}
     state = State(history=tuple(f"i{i}" for i in history), presses=presses)
     fall = waterfall(PersonalModel(Catalogue(model), state), f"i{item}", texts_in("en"))
-    total = fall.explanation.score
-    assert sum(s.contribution for s in fall.steps) == pytest.approx(total, abs=1e-9)
-    shown = 0.0
-    for step in fall.steps:
-        shown += step.shown
-        assert step.shown == round(step.contribution, 2)
-        assert step.running == pytest.approx(shown, abs=1e-9)
-        assert isinstance(step.row, TagRow)
+    check_running(fall)
+    assert sum(s.step.adds for s in fall.steps) == pytest.approx(fall.explanation.score, abs=1e-9)
+    for shown in fall.steps:
+        step, row = shown.step, shown.row
+        assert shown.shown == round(step.adds, 2)
+        assert isinstance(row, TagRow)
         assert step.weight is not None
-        product = round(step.row.affinity, step.digits) * round(step.weight, step.digits)
-        assert abs(product - step.shown) <= 0.005 + 1e-6
-        assert step.row.affinity * step.weight == pytest.approx(step.contribution)
-        assert -0.01 <= step.start <= step.start + step.length <= 100.02
-    assert shown + fall.rounding == pytest.approx(round(total, 2), abs=1e-9)
-    fold = fall.fold
-    assert fall.large + (fold.steps if fold else []) == fall.steps
-    if fold:
-        least = 0.01 * fall.explanation.total
-        assert len(fold.steps) >= 3
-        assert all(abs(s.contribution) < least for s in fold.steps)
-        assert all(s.is_general or abs(s.contribution) >= least for s in fall.large)
-        assert fall.large[-1].running + fold.shown == pytest.approx(fold.running, abs=1e-9)
-        assert fold.running == fall.steps[-1].running
-        added = sum(s.contribution for s in fold.steps)
-        assert fold.share * fall.explanation.total == pytest.approx(added)
-        assert fold.length <= sum(s.length for s in fold.steps) + 0.03
-    # Each bar begins or ends where the one before it ended or began.
-    edge = fall.zero
-    for step in fall.steps:
-        ends = (step.start, step.start + step.length)
-        near = min(ends, key=lambda end: abs(end - edge))
-        assert near == pytest.approx(edge, abs=0.03)
-        edge = ends[1] if near == ends[0] else ends[0]
-    if any(s.contribution for s in fall.steps):
-        assert fall.length == pytest.approx(abs(edge - fall.zero), abs=0.05)
+        product = round(row.affinity, shown.digits) * round(step.weight, shown.digits)
+        assert abs(product - shown.shown) <= 0.005 + 1e-6
+        assert row.affinity * step.weight == pytest.approx(step.adds)
+    if fall.small:
+        whole = fall.explanation.total
+        assert all(abs(s.step.adds) < 0.01 * whole for s in fall.small)
+        assert all(s.step.kind == "general" or abs(s.step.adds) >= 0.01 * whole for s in fall.large)
+        assert fall.share * whole == pytest.approx(sum(s.step.adds for s in fall.small))
+        assert fall.small_length <= sum(s.length for s in fall.small) + 0.03
 
 
 @pytest.mark.parametrize("boost", [{"town=Ghent": 0.4, "i9": 0.004}, {"town=Ghent": -3.0}])
@@ -70,17 +77,16 @@ def test_what_the_site_adds_is_a_step_of_its_own(model: Teaser, boost: dict[str,
         fall = waterfall(seen, item, texts_in("en"))
         plain = waterfall(PersonalModel(Catalogue(model), seen.state), item, texts_in("en"))
         boosts = [s for s in fall.steps if isinstance(s.row, BoostRow)]
-        assert fall.has_boost is bool(boosts)
-        added = sum(s.contribution for s in boosts)
+        assert ("boost" in fall.kinds) is bool(boosts)
+        added = sum(s.step.adds for s in boosts)
         assert added == pytest.approx(fall.explanation.score - plain.explanation.score)
-        assert sum(s.contribution for s in fall.steps) == pytest.approx(fall.explanation.score)
-        parts = fall.from_general + fall.from_tags + fall.from_viewed + fall.from_boost
-        assert parts == pytest.approx(round(fall.explanation.score, 2), abs=1e-9)
-        assert [s for s in fall.large if s.is_boost] == boosts  # never folded
-        for step in boosts:
-            assert isinstance(step.row, BoostRow)
-            assert step.row.promotes is (step.contribution > 0)
-            assert step.row.name in ("Ghent", "")
+        assert sum(s.step.adds for s in fall.steps) == pytest.approx(fall.explanation.score)
+        assert sum(fall.parts.values()) == pytest.approx(round(fall.explanation.score, 2), abs=1e-9)
+        assert [s for s in fall.large if s.step.kind == "boost"] == boosts  # never folded
+        for shown in boosts:
+            assert isinstance(shown.row, BoostRow)
+            assert shown.row.promotes is (shown.step.adds > 0)
+            assert shown.row.name in ("Ghent", "")
 
 
 ENGLISH = texts_in("en")
@@ -88,31 +94,18 @@ ENGLISH = texts_in("en")
 
 def check_sums(fall: DifferenceFall) -> None:
     """Hold the visible numbers against each other, and against the exact ones."""
+    check_running(fall)
     found = fall.difference
-    exact = sum(step.contribution for step in fall.steps)
+    assert fall.totals == (round(found.score, 2), round(found.other_score, 2))
+    exact = sum(step.step.adds for step in fall.steps)
     assert exact == pytest.approx(found.score - found.other_score, abs=1e-9)
-    running = 0.0
     for step in fall.steps:
         assert step.own - step.other == pytest.approx(step.shown, abs=1e-9)
-        assert step.shown == pytest.approx(step.contribution, abs=0.01 + 1e-9)
-        running += step.shown
-        assert step.running == pytest.approx(running, abs=1e-9)
-        assert -0.01 <= step.start <= step.start + step.length <= 100.02
-    totals = (fall.score, fall.other_score, fall.shown)
-    for name, total, missing in zip(("own", "other", "shown"), totals, fall.rounding, strict=True):
+        assert step.shown == pytest.approx(step.step.adds, abs=0.01 + 1e-9)
+    for name, total, missing in zip(("own", "other"), fall.totals, fall.missing, strict=True):
         shown = sum(getattr(step, name) for step in fall.steps)
         assert shown + missing == pytest.approx(total, abs=1e-9)
-    assert fall.score - fall.other_score == pytest.approx(fall.shown, abs=1e-9)
-    assert totals[:2] == (round(found.score, 2), round(found.other_score, 2))
-    edge = fall.zero
-    for step in fall.steps:
-        ends = (step.start, step.start + step.length)
-        near = min(ends, key=lambda end: abs(end - edge))
-        assert near == pytest.approx(edge, abs=0.03)
-        edge = ends[1] if near == ends[0] else ends[0]
-    if fall.fold:
-        assert fall.fold.running == fall.steps[-1].running
-        assert [*fall.large, *fall.fold.steps] == fall.steps
+    assert fall.totals[0] - fall.totals[1] == pytest.approx(fall.total, abs=1e-9)
 
 
 @given(
@@ -134,7 +127,7 @@ def test_steps_of_a_difference_add_up(
         [why.score for why in whys]
     )
     back = difference_fall(personal, second, first, ENGLISH)
-    assert back.shown == pytest.approx(-fall.shown, abs=1e-9)
+    assert back.total == pytest.approx(-fall.total, abs=1e-9)
 
 
 def test_viewed_items_are_steps_and_the_smallest_are_one(remainder_model: Teaser) -> None:
@@ -145,7 +138,7 @@ def test_viewed_items_are_steps_and_the_smallest_are_one(remainder_model: Teaser
     rows = [step.row for step in fall.steps if isinstance(step.row, ViewedRow)]
     assert len(rows) == MAX_VIEWED + 1
     assert [row.title for row in rows if row.item_id is None] == ["12 more that you viewed"]
-    assert fall.has_viewed
+    assert "viewed" in fall.kinds
 
 
 ROW = re.compile(

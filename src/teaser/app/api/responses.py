@@ -503,11 +503,11 @@ class Found(Schema):
     @classmethod
     def from_matches(cls, found: NameMatches, catalogue: Catalogue, k: int) -> Self:
         """Return at most k items and k tags of a search."""
-        tags, sizes = catalogue.model.tags_, catalogue.tag_sizes
+        index, sizes = catalogue.tag_index, catalogue.tag_sizes
         return cls.model_validate(
             {
-                "items": [_titled(catalogue, item_id) for item_id in found.items(0, k)],
-                "tags": [{"tag": tags[j], "n_items": int(sizes[j])} for j in found.tag_places[:k]],
+                "items": [_titled(catalogue, item_id) for item_id in found.items[:k]],
+                "tags": [{"tag": tag, "n_items": int(sizes[index[tag]])} for tag in found.tags[:k]],
             }
         )
 

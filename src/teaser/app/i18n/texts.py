@@ -3,15 +3,17 @@
 import gettext
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cache, lru_cache
 from importlib import resources
+from io import BytesIO
 from typing import Any
 
 from babel.core import negotiate_locale
 from babel.dates import format_date, format_skeleton
+from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 from markupsafe import Markup, escape
@@ -24,7 +26,8 @@ MINUS = "\N{MINUS SIGN}"
 # The spaces of French before : ; ? ! and inside its quotes, where a line must not break.
 _FRENCH_SPACE = re.compile("(?<=«) | (?=[:;?!»])")
 
-Messages = dict[tuple[str | None, str], str | tuple[str, ...]]
+# A language of an Accept-Language header, with its weight.
+_PREFERENCE = re.compile(r"([a-zA-Z-]+)\s*(?:;\s*q=([01](?:\.\d*)?))?")
 
 
 class Texts:
@@ -38,13 +41,12 @@ class Texts:
 
     def __init__(self, language: str) -> None:
         self.language = language
-        self._messages, self._plural_form = _read(language)
+        self._messages = _read(language)
         self._point = "." if language == "en" else ","
 
     def __call__(self, text: str, **values: object) -> str:
         """Return the translation of a text, with its placeholders filled in."""
-        found = self._messages.get((None, text), text)
-        text = found if isinstance(found, str) else found[0]
+        text = self._messages.gettext(text)
         return text.format(**values) if values else text
 
     def html(self, text: str, **values: object) -> Markup:
@@ -55,9 +57,7 @@ class Texts:
 
     def count(self, one: str, many: str, n: int, **values: object) -> str:
         """Return the singular or plural of a text for a number, which fills in {n}."""
-        found = self._messages.get((None, one))
-        forms = found if isinstance(found, tuple) else (one, many)
-        return forms[self._plural_form(n)].format(n=self.integer(n), **values)
+        return self._messages.ngettext(one, many, n).format(n=self.integer(n), **values)
 
     def feature(self, name: str) -> str:
         """Return the name of a feature on screen."""
@@ -67,7 +67,7 @@ class Texts:
             return self("General appeal")
         if name == DISCOVERED:
             return self("Groups found")
-        return self._name("feature", feature_label(name))
+        return self._messages.pgettext("feature", feature_label(name))
 
     def tag(self, tag: Tag) -> str:
         """Return the value of a tag on screen."""
@@ -78,22 +78,16 @@ class Texts:
         if tag.value == NOT_STATED:
             return self("other or not stated")
         # Groups are named by titles, which stay as they are.
-        return tag.value if tag.discovered else self._name("tag", tag.value)
+        return tag.value if tag.discovered else self._messages.pgettext("tag", tag.value)
 
     def full_tag(self, tag: Tag) -> str:
         """Return the value of a tag where its feature is not shown: a number is shown with it."""
         if tag.is_titles:
             return self("items like {titles}", titles=tag.value)
-        return self.with_feature(tag.feature, tag) if tag.is_bare else self.tag(tag)
-
-    def with_feature(self, feature: str, tag: Tag) -> str:
-        """Return the value of a tag after the name of a feature."""
-        return self("{feature}: {value}", feature=self.feature(feature), value=self.tag(tag))
-
-    def _name(self, context: str, name: str) -> str:
-        """Return the translation of a name in the data, or the name itself."""
-        found = self._messages.get((context, name), name)
-        return found if isinstance(found, str) else found[0]
+        if tag.is_bare:
+            feature = self.feature(tag.feature)
+            return self("{feature}: {value}", feature=feature, value=self.tag(tag))
+        return self.tag(tag)
 
     def join(self, names: Sequence[str]) -> str:
         """Join names with commas and a last `and`."""
@@ -134,10 +128,6 @@ class Texts:
         mark = ("+" if size > 0 else MINUS if size < 0 else "") if sign else ""
         return f"{mark}{abs(size)}\N{NARROW NO-BREAK SPACE}%"
 
-    def tenths(self) -> list[str]:
-        """Return the percentages from 0 to 100 in steps of ten."""
-        return [self.percent(tenth / 10) for tenth in range(11)]
-
     def steps(self, presses: int) -> str:
         """Format a number of presses with its sign."""
         return f"{MINUS if presses < 0 else '+'}{abs(presses)}" if presses else "0"
@@ -157,47 +147,31 @@ def choose_language(cookie: str | None, accepted: str | None) -> str:
     """Return the language in the cookie, or the first in Accept-Language that the site has."""
     if cookie in LANGUAGES:
         return str(cookie)
-    wanted = list(_preferences(accepted or ""))
+    given = _PREFERENCE.findall(accepted or "")[:20]
+    wanted = [name for name, _ in sorted(given, key=lambda pair: -float(pair[1] or 1))]
     return negotiate_locale(wanted, list(LANGUAGES), sep="-") or "en"
 
 
-def _preferences(header: str) -> Iterator[str]:
-    """Yield the languages of an Accept-Language header by preference."""
-    parts = []
-    for place, part in enumerate(header.split(",")[:20]):
-        name, _, quality = part.strip().partition(";q=")
-        try:
-            weight = float(quality or 1)
-        except ValueError:
-            weight = 0.0
-        parts.append((-weight, place, name.strip()[:20]))
-    yield from (name for _, _, name in sorted(parts) if name)
-
-
-@cache
-def _read(language: str) -> tuple[Messages, Callable[[int], int]]:
+def _read(language: str) -> gettext.NullTranslations:
     if language == "en":
-        return {}, lambda n: int(n != 1)
+        return gettext.NullTranslations()
     path = resources.files("teaser.app.i18n") / "locale" / f"{language}.po"
     with path.open("rb") as file:
         messages = read_po(file, locale=language)
-    form: Callable[[int], int] = gettext.c2py(messages.plural_expr)
-    return {_key(m): _translation(m, language) for m in messages if m.id and m.string}, form
+    if language == "fr":
+        for message in messages:
+            forms: Any = message.string
+            one = isinstance(forms, str)
+            message.string = _spaced(forms) if one else tuple(map(_spaced, forms))
+    compiled = BytesIO()
+    write_mo(compiled, messages)
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
 
 
-def _key(message: Any) -> tuple[str | None, str]:
-    return message.context, message.id if isinstance(message.id, str) else message.id[0]
-
-
-def _translation(message: Any, language: str) -> str | tuple[str, ...]:
-    if isinstance(message.string, str):
-        return _spaced(message.string, language)
-    return tuple(_spaced(form, language) for form in message.string)
-
-
-def _spaced(text: str, language: str) -> str:
+def _spaced(text: str) -> str:
     """Return a text with spaces that do not break before French marks and inside its quotes."""
-    return _FRENCH_SPACE.sub("\u202f", text) if language == "fr" else text
+    return _FRENCH_SPACE.sub("\u202f", text)
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from teaser.app.i18n.texts import Texts
 from teaser.app.pages.render import page_context_of, render, visitor_of
 from teaser.data.tags import DISCOVERED, Tag
 from teaser.profile import GENERAL, POPULARITY
-from teaser.transparency import DataSources, FeatureSource, Transparency
+from teaser.transparency import DataSources, Transparency
 
 router = APIRouter(route_class=StoreRoute)
 
@@ -26,8 +26,6 @@ def about_recommendations(request: Request) -> Response:
         request,
         "transparency.html",
         title=texts("What decides here"),
-        page_path="/about-recommendations",
-        summary=context.summary(),
         found=found,
         rows=share_rows(found, texts) if found else [],
         sources=_sources_view(found.sources, catalogue, texts) if found else None,
@@ -44,30 +42,16 @@ def share_rows(found: Transparency, texts: Texts) -> list[dict[str, Any]]:
     `change` is how many items one press exchanges: None where nothing was measured or can be
     pressed.
     """
-    names = {"general": GENERAL.feature, "popularity": POPULARITY.feature, "discovered": DISCOVERED}
-    changes = found.impacts.press_changes
-    return [
-        {
-            "label": part_label(kind, feature, texts),
-            "share": share,
-            "length": round(100 * share, 1),
-            "change": changes.get(names.get(kind, feature or ""), changes.get(kind)),
-        }
-        for kind, feature, share in found.shares()
-        if share > 0 or kind == "feature"
-    ]
-
-
-def part_label(kind: str, feature: str | None, texts: Texts) -> str:
-    """Return the name of a part of scores on screen."""
-    if kind == "feature":
-        return texts.feature(str(feature))
-    return {
-        "general": texts("General appeal"),
-        "popularity": texts("Popularity"),
-        "discovered": texts("Groups found"),
-        "viewed": texts("What you viewed"),
-    }[kind]
+    features = {"general": GENERAL.feature, "popularity": POPULARITY.feature}
+    features["discovered"] = DISCOVERED
+    changes, rows = found.impacts.press_changes, []
+    for kind, feature, share in found.shares():
+        name = features.get(kind, feature or "")
+        label = texts("What you viewed") if kind == "viewed" else texts.feature(name)
+        change = changes.get(name, changes.get(kind))
+        if share > 0 or kind == "feature":
+            rows.append({"label": label, "share": share, "change": change})
+    return rows
 
 
 def promoted_names(catalogue: Catalogue, texts: Texts) -> list[str]:
@@ -86,36 +70,27 @@ def promoted_names(catalogue: Catalogue, texts: Texts) -> list[str]:
 def _sources_view(sources: DataSources, catalogue: Catalogue, texts: Texts) -> dict[str, Any]:
     """Return what the page says of the data."""
     used = {column for source in sources.features for column in source.columns}
-    shown = {role: name for role, name in sources.shown_columns.items() if name not in used}
-    if catalogue.dates is not None:
-        # It orders and filters lists, which the page says.
-        shown.pop("date", None)
-    return {
-        "features": [
-            (texts.feature(source.feature), source.n_tags, _columns(source, texts))
-            for source in sources.features
-        ],
-        "shown": [_role_label(role, texts) for role in shown],
-        "unused": [texts.feature(column) for column in sources.unused_columns],
-        "user_features": [texts.feature(source.feature) for source in sources.user_features],
-    }
-
-
-def _columns(source: FeatureSource, texts: Texts) -> list[str]:
-    """Return the names of a feature's columns; none where they are the feature's own."""
-    names = [texts.feature(column) for column in source.columns]
-    return [] if names == [texts.feature(source.feature)] else names
-
-
-def _role_label(role: str, texts: Texts) -> str:
-    """Return the name of what a column is displayed as."""
-    return {
+    # The page says of the date that it orders and filters lists.
+    said = {"date"} if catalogue.dates is not None else set()
+    roles = {
         "title": texts("title"),
         "description": texts("description"),
         "picture": texts("picture"),
         "link": texts("link"),
         "date": texts("date"),
-    }[role]
+    }
+    shown = sources.shown_columns.items()
+    features = []
+    for source in sources.features:
+        name, columns = texts.feature(source.feature), list(map(texts.feature, source.columns))
+        # A column with the name of its feature is not named again.
+        features.append((name, source.n_tags, [] if columns == [name] else columns))
+    return {
+        "features": features,
+        "shown": [roles[role] for role, column in shown if column not in used and role not in said],
+        "unused": list(map(texts.feature, sources.unused_columns)),
+        "user_features": [texts.feature(source.feature) for source in sources.user_features],
+    }
 
 
 @router.get("/privacy")

@@ -3,19 +3,25 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue
+from teaser.app.catalogue import (
+    Card,
+    Catalogue,
+    PersonalModel,
+    cached_per_catalogue,
+    known_tags,
+)
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.explain import BoostName, Reason, ViewedReason, told_reasons
 from teaser.model.scores import top_k
-from teaser.profile import GENERAL, MAX_PRESSES, NOT_STATED, POPULARITY
+from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 from teaser.recommend import Recommendation
 from teaser.steer import Statement, statements, undo_presses
 
@@ -27,7 +33,7 @@ _FEW_ITEMS = 10
 _NO_PLACES = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TagRow:
     """A tag with its affinity, its leaning, its presses, and a bar of its leaning.
 
@@ -40,28 +46,19 @@ class TagRow:
     themselves, and `is_hidden` that items with the tag are not shown.
     """
 
+    kind: ClassVar = "tag"
+
     tag: Tag
-    text: str
     label: str
+    full: str
     affinity: float
     presses: int
     others: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
-    full: str = ""
     ends: bool = False
     is_hidden: bool = False
     leaning: float | None = None
     length: float = 0.0
-
-    @property
-    def name(self) -> str:
-        """The label that can stand alone, such as for a button."""
-        return self.full or self.label
-
-    @property
-    def is_found(self) -> bool:
-        """Whether the system found the tag."""
-        return self.tag.discovered
 
     @property
     def drawn(self) -> float:
@@ -73,18 +70,8 @@ class TagRow:
         """The direction of the bar: `up`, `down` or empty."""
         return "up" if self.drawn > 0 else "down" if self.drawn < 0 else ""
 
-    @property
-    def can_rise(self) -> bool:
-        """Whether presses of + are left."""
-        return self.presses < MAX_PRESSES
 
-    @property
-    def can_fall(self) -> bool:
-        """Whether presses of - are left."""
-        return self.presses > -MAX_PRESSES
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FeatureView:
     """A feature: its impact, its strongest tags, and how many others it has."""
 
@@ -94,30 +81,17 @@ class FeatureView:
     rows: list[TagRow]
     n_more: int
 
-    @property
-    def length(self) -> float:
-        """The length of the impact's bar in percent."""
-        return round(100 * self.impact, 1)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StatementView:
-    """A sentence about a person's taste, and the presses that take it back.
+    """A statement with the names of its tags, and the presses that take it back."""
 
-    `own` of `of` items of the history carry the tags, and `n` in `total` of everybody's choices.
-    """
-
-    kind: Literal["known", "guessed"]
-    leaning: int
+    statement: Statement
     labels: list[str]
-    own: int
-    of: int
-    n: int
-    total: int
     presses: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProfileView:
     """What was learned of a person in sentences, and the tags that they lean to most."""
 
@@ -126,43 +100,30 @@ class ProfileView:
     certainty: str
 
 
-@dataclass(frozen=True, slots=True)
-class TagName:
-    """The names of a tag: in forms, on screen, and on screen where the feature is not shown.
-
-    `full` includes the feature if the value says nothing without it, or if another feature has a
-    tag of the same value, and says of a group that it is one.
-    """
-
-    text: str
-    label: str
-    full: str
-
-
 @cached_per_catalogue(len(LANGUAGES))
-def tag_names(catalogue: Catalogue, texts: Texts) -> list[TagName]:
-    """Return the names of every tag of the model."""
+def tag_names(catalogue: Catalogue, texts: Texts) -> list[tuple[str, str]]:
+    """Return two names of every tag: where its feature is shown, and where it is not.
+
+    The second includes the feature if the value says nothing without it, or if another feature has
+    a tag of the same value, and says of a group that it is one.
+    """
     counts = Counter(tag.value for tag in catalogue.model.tags_)
     names = []
     for tag in catalogue.model.tags_:
         label = texts.tag(tag)
-        full = label
-        if tag.is_titles:
-            full = texts.full_tag(tag)
-        elif tag.discovered:
+        full = texts.full_tag(tag)
+        if tag.discovered and not tag.is_titles:
             full = texts("the group “{name}”", name=label)
-        elif tag.is_bare:
-            full = texts.full_tag(tag)
-        elif counts[tag.value] > 1 or tag.value == NOT_STATED:
+        elif full == label and (counts[tag.value] > 1 or tag.value == NOT_STATED):
             full = f"{label} ({texts.feature(tag.feature)})"
-        names.append(TagName(str(tag), label, full))
+        names.append((label, full))
     return names
 
 
 def tag_label(tag: Tag, catalogue: Catalogue, texts: Texts) -> str:
     """Return a tag's value, with its feature where the value alone is not enough."""
     place = catalogue.tag_index.get(tag)
-    return texts.full_tag(tag) if place is None else tag_names(catalogue, texts)[place].full
+    return texts.full_tag(tag) if place is None else tag_names(catalogue, texts)[place][1]
 
 
 def joint_names(
@@ -290,39 +251,32 @@ def _rows(places: list[int], personal: PersonalModel, texts: Texts) -> list[TagR
         personal.catalogue.model.tags_,
         personal.profile,
     )
-    affinities, leanings = profile.values[places].tolist(), profile.leaning_values[places].tolist()
     # The less certain the profile, the shorter its bars.
     longest = float(np.abs(profile.leaning_values).max(initial=0.0)) or 1.0
     sure = profile.certainty if personal.history or personal.about else 1.0
-    ends, hidden = _marked(personal)
+    ends = {e.name for e in personal.state.ends if e.kind == "press"}
+    ending, hidden = (
+        set(known_tags(personal.catalogue, map(str, some)))
+        for some in (ends, personal.state.hidden_tags)
+    )
     rows = []
-    for j, affinity, leaning in zip(places, affinities, leanings, strict=True):
-        has_leaning = tags[j] not in (GENERAL, POPULARITY)
+    for j in places:
+        tag, affinity, leaning = tags[j], float(profile.values[j]), float(profile.leaning_values[j])
+        has_leaning = tag not in (GENERAL, POPULARITY)
         length = sure * abs(leaning) / longest if has_leaning else min(1.0, abs(affinity))
         rows.append(
             TagRow(
-                tags[j],
-                names[j].text,
-                names[j].label,
+                tag,
+                *names[j],
                 affinity,
-                personal.presses.get(tags[j], 0),
-                full=names[j].full,
-                ends=j in ends,
-                is_hidden=j in hidden,
+                personal.presses.get(tag, 0),
+                ends=tag in ending,
+                is_hidden=tag in hidden,
                 leaning=leaning if has_leaning else None,
                 length=round(100 * length, 1),
             )
         )
     return rows
-
-
-def _marked(personal: PersonalModel) -> tuple[set[int], set[int]]:
-    """Return the tags with presses that end by themselves, and those that are never shown."""
-    state, index = personal.state, personal.catalogue.tag_index
-    if not state.ends and not state.hidden_tags:
-        return set(), set()
-    ends = {index.get(Tag.parse(str(e.name)), -1) for e in state.ends if e.kind == "press"}
-    return ends, {index.get(Tag.parse(text), -1) for text in state.hidden_tags}
 
 
 @cached_per_catalogue(1)
@@ -335,22 +289,12 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
 
 
 def _statement_view(statement: Statement, personal: PersonalModel, texts: Texts) -> StatementView:
+    if statement.like:
+        label = texts("items like {titles}", titles=texts.join(statement.like))
+    else:  # near-equal tags are named together
+        label = " / ".join(joint_names(statement.tags, personal.catalogue, texts))
     presses = undo_presses(statement, personal.learned, personal.presses)
-    evidence = statement.evidence
-    return StatementView(
-        statement.kind,
-        statement.leaning,
-        # Near-equal tags are named together.
-        [
-            texts("items like {titles}", titles=texts.join(statement.like))
-            if statement.like
-            else " / ".join(joint_names(statement.tags, personal.catalogue, texts))
-        ],
-        evidence.own,
-        evidence.of,
-        *evidence.in_others,
-        {str(tag): n for tag, n in presses.items()},
-    )
+    return StatementView(statement, [label], {str(tag): n for tag, n in presses.items()})
 
 
 REASON_PARTS = ("tags", "viewed", "general", "site")
@@ -367,18 +311,22 @@ _LEAST_BITS = 0.5
 _MAX_CACHED = 5_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ViewedRow:
     """A viewed item that counts besides its tags; `item_id` is None for several together."""
+
+    kind: ClassVar = "viewed"
 
     item_id: ItemId | None
     title: str
     disliked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BoostRow:
     """What the site adds to an item, or takes from it: `name` is the tag or column, or empty."""
+
+    kind: ClassVar = "boost"
 
     name: str
     promotes: bool
@@ -389,7 +337,7 @@ AnyRow = TagRow | ViewedRow | BoostRow
 Order = Literal["popularity", "appeal", "date"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReasonRow:
     """A reason of a card: a tag, viewed item or boost, and its share of the score."""
 
@@ -402,15 +350,8 @@ class ReasonRow:
         """`up` for a reason for the item, `down` for one against it."""
         return "up" if self.share > 0 else "down"
 
-    @property
-    def kind(self) -> str:
-        """What the reason is: `tag`, `viewed` or `boost`."""
-        if isinstance(self.row, ViewedRow):
-            return "viewed"
-        return "boost" if isinstance(self.row, BoostRow) else "tag"
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CardView:
     """An item in a list; without match if nothing is known about the person.
 
@@ -508,17 +449,13 @@ def describe_reasons(
 
 def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Markup:
     title = bold(reason.title or str(reason.item_id))
+    if reason.disliked and is_own:
+        return texts.html("{title}, which you disliked", title=title)
     if reason.disliked:
-        return (
-            texts.html("{title}, which you disliked", title=title)
-            if is_own
-            else texts.html("{title}, which they disliked", title=title)
-        )
-    return (
-        texts.html("{title}, which you viewed", title=title)
-        if is_own
-        else texts.html("{title}, which they viewed", title=title)
-    )
+        return texts.html("{title}, which they disliked", title=title)
+    if is_own:
+        return texts.html("{title}, which you viewed", title=title)
+    return texts.html("{title}, which they viewed", title=title)
 
 
 def bold(text: str) -> Markup:
@@ -578,8 +515,7 @@ def reason_rows(entry: Recommendation, personal: PersonalModel, texts: Texts) ->
             rows.append(ReasonRow(row, reason.share, reason.matters_more))
         elif isinstance(reason, ViewedReason):
             title = reason.title or str(reason.item_id)
-            row = ViewedRow(reason.item_id, title, reason.disliked)
-            rows.append(ReasonRow(row, reason.share))
+            rows.append(ReasonRow(ViewedRow(reason.item_id, title, reason.disliked), reason.share))
     if entry.general and GENERAL in catalogue.tag_index:
         rows.append(ReasonRow(tag_row(GENERAL, personal, texts), entry.general_share))
     place = catalogue.model.items_.index_of(entry.item_id)
@@ -615,11 +551,10 @@ def reason_row(
     labels = joint_names(tags, catalogue, texts, full=full and not tags[0].discovered)
     return TagRow(
         reason.tag,
-        str(reason.tag),
         labels[0],
+        joint_names(tags, catalogue, texts)[0],
         reason.affinity,
         personal.presses.get(reason.tag, 0),
         tuple(labels[1:]),
         joint_features(tags, texts),
-        joint_names(tags, catalogue, texts)[0],
     )

@@ -3,9 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta, tzinfo
-from itertools import islice
-from typing import Any, Self
+from datetime import date, datetime, timedelta
+from typing import Any
 
 import numpy as np
 from babel.dates import format_date
@@ -17,8 +16,6 @@ from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.pages.cards import bold, tag_label
 from teaser.app.state import (
     AS_FITTED,
-    MAIN,
-    Ending,
     Event,
     ListFilter,
     State,
@@ -34,7 +31,7 @@ from teaser.words.wishes import BARE, SLIGHT, Period, Wish
 _WEEK = timedelta(days=7)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EndView:
     """When something ends: in words, to the minute, and for programs."""
 
@@ -43,61 +40,44 @@ class EndView:
     iso: str
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """The time of a request, in the time zone of the site."""
-
-    now: datetime
-    zone: tzinfo | None = None
-
-    @classmethod
-    def at(cls, catalogue: Catalogue) -> Self:
-        """Return the present, at the site of a catalogue."""
-        return cls(datetime.now(UTC), catalogue.zone)
-
-    @property
-    def today(self) -> date:
-        """The day of the request."""
-        return self.now.astimezone(self.zone).date()
-
-    def describe_end(self, until: datetime, texts: Texts) -> EndView:
-        """Describe an end: by the last day that it leaves, which is near in most cases."""
-        until = in_range(until)  # else a time may have no day in this zone
-        local = until.astimezone(self.zone)
-        last = (local - timedelta(microseconds=1)).date()
-        if last <= self.today:
-            words = texts("today only")
-        elif last - self.today < _WEEK:
-            weekday = str(format_date(last, "EEEE", locale=texts.language))
-            words = texts("until {day}", day=weekday)
-        else:
-            words = texts("until {day}", day=texts.date(last))
-        exact = texts(
-            "ends on {day} at {time}", day=texts.date(local.date()), time=local.strftime("%H:%M")
-        )
-        return EndView(words, exact, until.isoformat(timespec="seconds"))
+def describe_end(until: datetime, catalogue: Catalogue, texts: Texts) -> EndView:
+    """Describe an end: by the last day that it leaves, which is near in most cases."""
+    until = in_range(until)  # else a time may have no day in this zone
+    local, today = until.astimezone(catalogue.zone), catalogue.today
+    last = (local - timedelta(microseconds=1)).date()
+    if last <= today:
+        words = texts("today only")
+    elif last - today < _WEEK:
+        words = texts("until {day}", day=format_date(last, "EEEE", locale=texts.language))
+    else:
+        words = texts("until {day}", day=texts.date(last))
+    day, time = texts.date(local.date()), local.strftime("%H:%M")
+    exact = texts("ends on {day} at {time}", day=day, time=time)
+    return EndView(words, exact, until.isoformat(timespec="seconds"))
 
 
-def describe_wish(wish: Wish, catalogue: Catalogue, texts: Texts, today: date) -> str:
-    """Describe a wish, its duration included."""
-    said = _without_end(wish, catalogue, texts, today)
+def describe_wish(wish: Wish, catalogue: Catalogue, texts: Texts, today: date | None = None) -> str:
+    """Describe a wish, its duration included; periods begin at `today`, that of the site."""
+    said = _without_end(wish, catalogue, texts, today or catalogue.today)
     if wish.lasts == "today":
         return texts("{wish}, for today", wish=said)
     return texts("{wish}, for a week", wish=said) if wish.lasts == "week" else said
 
 
 def _without_end(wish: Wish, catalogue: Catalogue, texts: Texts, today: date) -> str:
+    number = wish.number or 0.0
     if wish.kind == "when":
         return describe_period(wish.name, texts, today)
     if wish.kind == "like":
         return texts("like {title}", title=catalogue.title(wish.name))
     if wish.kind == "variety":
-        return texts("variety at {percent}", percent=texts.percent(wish.number or 0.0))
+        return texts("variety at {percent}", percent=texts.percent(number))
     if wish.kind in ("at_most", "at_least"):
-        column, number = texts.feature(wish.name), _number(wish.number or 0.0, texts)
+        column, bound = texts.feature(wish.name), texts.number(number)
+        bound = texts.integer(int(number)) if float(number).is_integer() else bound
         if wish.kind == "at_most":
-            return texts("{column} at most {number}", column=column, number=number)
-        return texts("{column} at least {number}", column=column, number=number)
+            return texts("{column} at most {number}", column=column, number=bound)
+        return texts("{column} at least {number}", column=column, number=bound)
     tag = Tag.parse(wish.name)
     if wish.kind == "press":
         return describe_steps(wish.steps, tag, catalogue, texts)
@@ -106,9 +86,8 @@ def _without_end(wish: Wish, catalogue: Catalogue, texts: Texts, today: date) ->
         return texts("only {tag}", tag=label)
     if wish.kind == "without":
         return texts("no {tag}", tag=label)
-    if wish.lasts == "always":
-        return texts("never {tag}", tag=label)
-    return texts("hide {tag}", tag=label)
+    is_lasting = wish.lasts == "always"
+    return texts("never {tag}", tag=label) if is_lasting else texts("hide {tag}", tag=label)
 
 
 def describe_steps(steps: int, tag: Tag, catalogue: Catalogue, texts: Texts) -> str:
@@ -119,12 +98,12 @@ def describe_steps(steps: int, tag: Tag, catalogue: Catalogue, texts: Texts) -> 
     if any(letter.isdigit() for letter in label):  # less of "over 40 euro", more of "1990s"
         label = texts("“{name}”", name=label)
     if abs(steps) <= SLIGHT:
-        if steps > 0:
-            return texts("a bit more {tag}", tag=label)
-        return texts("a bit less {tag}", tag=label)
-    if abs(steps) <= BARE:
-        return texts("more {tag}", tag=label) if steps > 0 else texts("less {tag}", tag=label)
-    return texts("much more {tag}", tag=label) if steps > 0 else texts("much less {tag}", tag=label)
+        more, less = texts("a bit more {tag}", tag=label), texts("a bit less {tag}", tag=label)
+    elif abs(steps) <= BARE:
+        more, less = texts("more {tag}", tag=label), texts("less {tag}", tag=label)
+    else:
+        more, less = texts("much more {tag}", tag=label), texts("much less {tag}", tag=label)
+    return more if steps > 0 else less
 
 
 def describe_period(period: str, texts: Texts, today: date) -> str:
@@ -137,12 +116,7 @@ def describe_period(period: str, texts: Texts, today: date) -> str:
         days = texts("from {day}", day=texts.date(first))
     else:
         days = texts("until {day}", day=texts.date(last or today))
-    return f"{period_name(asked.name, texts)}: {days}" if asked.name else days
-
-
-def period_name(name: str, texts: Texts) -> str:
-    """Return the name of a period that moves with today."""
-    return {
+    names = {
         "today": texts("today"),
         "tomorrow": texts("tomorrow"),
         "weekend": texts("this weekend"),
@@ -151,19 +125,15 @@ def period_name(name: str, texts: Texts) -> str:
         "next_week": texts("next week"),
         "month": texts("this month"),
         "next_month": texts("next month"),
-    }[name]
-
-
-def _number(number: float, texts: Texts) -> str:
-    whole = float(number).is_integer()
-    return texts.integer(int(number)) if whole else texts.number(number)
+    }
+    return f"{names[asked.name]}: {days}" if asked.name else days
 
 
 # The hidden things, and the presses for now, that a page lists; it says how many more there are.
 MAX_LISTED = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FilterChip:
     """A condition of a list in words, and the conditions that remain without it, as JSON."""
 
@@ -171,16 +141,7 @@ class FilterChip:
     rest: str
 
 
-@dataclass(frozen=True, slots=True)
-class FeedName:
-    """The name of a feed, empty for the main list, and on screen."""
-
-    name: str
-    label: str
-    is_current: bool
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HiddenRow:
     """An item or a tag that is never shown, or not until a time.
 
@@ -203,7 +164,7 @@ class HiddenRow:
     end: EndView | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EndingPress:
     """Presses that end by themselves; `value` takes them back now."""
 
@@ -231,28 +192,8 @@ def describe_balance(balance: float, texts: Texts) -> str:
 
 
 def feed_label(name: str, texts: Texts) -> str:
-    """Return the name of a feed on screen."""
-    return texts("For you") if name == MAIN else name
-
-
-def feed_names(state: State, texts: Texts) -> list[FeedName]:
-    """Return the names of a person's feeds, the main list first."""
-    return [FeedName(n, feed_label(n, texts), n == state.feed) for n in state.feeds]
-
-
-def feed_views(
-    state: State, catalogue: Catalogue, texts: Texts, clock: Clock
-) -> list[dict[str, Any]]:
-    """Return all feeds of a person with what they hold, in words, the main list first."""
-    return [
-        {
-            "feed": named,
-            "n_presses": sum(map(abs, feed.presses.values())),
-            "filters": describe_filters(feed.filters, catalogue, texts, clock.today),
-            "variety": feed.variety,
-        }
-        for named, feed in zip(feed_names(state, texts), state.feeds.values(), strict=True)
-    ]
+    """Return the name of a feed on screen; that of the main list is empty."""
+    return name or texts("For you")
 
 
 def filter_wishes(filters: ListFilter) -> list[Wish]:
@@ -264,11 +205,9 @@ def filter_wishes(filters: ListFilter) -> list[Wish]:
     return found + ([Wish("when", filters.when)] if filters.when else [])
 
 
-def describe_filters(
-    filters: ListFilter, catalogue: Catalogue, texts: Texts, today: date
-) -> list[str]:
+def describe_filters(filters: ListFilter, catalogue: Catalogue, texts: Texts) -> list[str]:
     """Describe the conditions of a list one by one."""
-    return [describe_wish(wish, catalogue, texts, today) for wish in filter_wishes(filters)]
+    return [describe_wish(wish, catalogue, texts) for wish in filter_wishes(filters)]
 
 
 def without_wish(filters: ListFilter, wish: Wish) -> ListFilter:
@@ -283,15 +222,10 @@ def without_wish(filters: ListFilter, wish: Wish) -> ListFilter:
     return replace(filters, **{wish.kind: left})
 
 
-def filter_chips(
-    filters: ListFilter, catalogue: Catalogue, texts: Texts, clock: Clock
-) -> list[FilterChip]:
+def filter_chips(filters: ListFilter, catalogue: Catalogue, texts: Texts) -> list[FilterChip]:
     """Return the conditions of a list as chips that can be taken off."""
     return [
-        FilterChip(
-            describe_wish(wish, catalogue, texts, clock.today),
-            filter_text(without_wish(filters, wish)),
-        )
+        FilterChip(describe_wish(wish, catalogue, texts), filter_text(without_wish(filters, wish)))
         for wish in filter_wishes(filters)
     ]
 
@@ -302,39 +236,39 @@ def filter_text(filters: ListFilter) -> str:
 
 
 def hidden_rows(
-    state: State, catalogue: Catalogue, texts: Texts, clock: Clock, *, most: int | None = None
+    state: State, catalogue: Catalogue, texts: Texts, *, most: int | None = None
 ) -> list[HiddenRow]:
     """Return what the person does not want to see: tags, then items; at most so many."""
-    tags = state.hidden_tags[:most]
-    ends = {(e.is_item, e.name): e.until for e in state.ends if e.kind == "hide"}
-
-    def end_of(is_item: bool, name: ItemId) -> EndView | None:
-        until = ends.get((is_item, name))
-        return None if until is None else clock.describe_end(until, texts)
-
+    ends = {
+        (e.is_item, e.name): describe_end(e.until, catalogue, texts)
+        for e in state.ends
+        if e.kind == "hide"
+    }
     rows = []
-    for text in tags:
+    for text in state.hidden_tags:
         tag = _of_today(text, catalogue)
         label = tag_label(tag, catalogue, texts)
-        rows.append(HiddenRow("unhide_tag", text, label, tag, end_of(False, text)))
-    for item in state.hidden[: None if most is None else most - len(tags)]:
-        title = catalogue.title(item)
-        rows.append(HiddenRow("unhide", str(item), title, None, end_of(True, item)))
-    return rows
+        rows.append(HiddenRow("unhide_tag", text, label, tag, ends.get((False, text))))
+    for item in state.hidden:
+        end = ends.get((True, item))
+        rows.append(HiddenRow("unhide", str(item), catalogue.title(item), None, end))
+    return rows[:most]
 
 
 def ending_presses(
-    state: State, catalogue: Catalogue, texts: Texts, clock: Clock, *, most: int | None = None
+    state: State, catalogue: Catalogue, texts: Texts, *, most: int | None = None
 ) -> list[EndingPress]:
     """Return the presses of the current feed that end by themselves, the first to end first.
 
     `most` is the number of them to return, if not all.
     """
     found = []
-    for ending in islice((end for end in state.ends if end.kind == "press"), most):
+    for ending in [end for end in state.ends if end.kind == "press"][:most]:
         tag = _of_today(str(ending.name), catalogue)
-        label, end = tag_label(tag, catalogue, texts), clock.describe_end(ending.until, texts)
-        found.append(EndingPress(tag, ending.steps, label, end, _taking_back(ending)))
+        end = describe_end(ending.until, catalogue, texts)
+        # The form that takes presses back: their end, the steps, the tag.
+        value = f"{end.iso} {-ending.steps:+d} {ending.name}"
+        found.append(EndingPress(tag, ending.steps, tag_label(tag, catalogue, texts), end, value))
     return found
 
 
@@ -343,11 +277,6 @@ def _of_today(text: str, catalogue: Catalogue) -> Tag:
     tag = Tag.parse(text)
     place = catalogue.tag_index.get(tag)
     return tag if place is None else catalogue.model.tags_[place]
-
-
-def _taking_back(end: Ending) -> str:
-    """Return the text of a form that takes presses back: their end, the steps, the tag."""
-    return f"{end.until.isoformat(timespec='seconds')} {-end.steps:+d} {end.name}"
 
 
 NEW = "new"
@@ -398,30 +327,28 @@ def compare_lists(before: Sequence[ItemId], after: Sequence[ItemId]) -> ListChan
     )
 
 
-def describe_action(
-    event: Event, before: State, catalogue: Catalogue, texts: Texts, clock: Clock | None = None
-) -> Markup:
+def describe_action(event: Event, before: State, catalogue: Catalogue, texts: Texts) -> Markup:
     """Describe an action; the state before it shows what was undone or redone."""
-    clock = clock or Clock.at(catalogue)
     if event.kind == "undo" and before.undoable:
-        undone = describe_action(before.undoable, before, catalogue, texts, clock)
+        undone = describe_action(before.undoable, before, catalogue, texts)
         return texts.html("Undone: {action}", action=undone)
     if event.kind == "redo" and before.redoable:
-        redone = describe_action(before.redoable, before, catalogue, texts, clock)
+        redone = describe_action(before.redoable, before, catalogue, texts)
         return texts.html("Redone: {action}", action=redone)
     if event.kind == "several":
-        told = (describe_action(e, before, catalogue, texts, clock) for e in parts_of(event))
+        told = (describe_action(e, before, catalogue, texts) for e in parts_of(event))
         return Markup("; ").join(told)
-    said = _describe(event, catalogue, texts, clock)
+    said = _describe(event, catalogue, texts)
     if "until" not in event.data:
         return said
-    end = clock.describe_end(read_time(event.data["until"]), texts)
+    end = describe_end(read_time(event.data["until"]), catalogue, texts)
     return texts.html("{action}, {until}", action=said, until=end.words)
 
 
-def _describe(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) -> Markup:
+def _describe(event: Event, catalogue: Catalogue, texts: Texts) -> Markup:
     """Describe a single action, without its end."""
-    if event.kind == "press":
+    kind, data = event.kind, event.data
+    if kind == "press":
         return Markup(", ").join(
             texts.html(
                 "{sign} on {tag}",
@@ -430,35 +357,47 @@ def _describe(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) ->
             )
             for tag, steps in _net_steps(event, catalogue).items()
         )
-    if event.kind == "vary":
-        variety = texts.percent(float(event.data["variety"]))
+    if kind == "vary":
+        variety = texts.percent(float(data["variety"]))
         return texts.html("Variety at {percent}", percent=bold(variety))
-    if event.kind == "balance":
-        balance = describe_balance(float(event.data["balance"]), texts)
+    if kind == "balance":
+        balance = describe_balance(float(data["balance"]), texts)
         return texts.html("Balance: {balance}", balance=bold(balance))
-    if event.kind == "about":
-        return _describe_about(event, texts)
-    if event.kind == "filter":
-        return _describe_filters(event, catalogue, texts, clock)
-    if event.kind.endswith("_feed"):
-        return _describe_feed(event, texts)
-    if event.kind == "profiling":
-        on = event.data["on"]
+    if kind == "about":
+        facts = texts.join([texts.full_tag(Tag.parse(text)) for text in data["about"]])
+        none = texts.html("Removed the facts about you")
+        return texts.html("About you: {facts}", facts=bold(facts)) if facts else none
+    if kind == "filter":
+        told = describe_filters(ListFilter.from_json(data["filters"]), catalogue, texts)
+        none = texts.html("No filters in this list")
+        filters = bold(", ".join(told))
+        return texts.html("Filters of this list: {filters}", filters=filters) if told else none
+    if kind == "rename_feed":
+        names = {"name": bold(feed_label(data["feed"], texts)), "new": bold(data["name"])}
+        return texts.html("Renamed {name} to {new}", **names)
+    if kind == "profiling":
+        on = data["on"]
         return texts.html("With your profile") if on else texts.html("Without your profile")
-    if event.kind == "import":
+    if kind == "import":
         return texts.html("Imported a profile")
-    if event.kind == "reset":
+    if kind == "reset":
         return texts.html("Started again")
+    if kind.endswith("_feed"):
+        title = feed_label(data["feed"], texts)
+    elif "tag" in data:
+        title = tag_label(Tag.parse(data["tag"]), catalogue, texts)
+    else:
+        title = catalogue.title(data.get("item"))
     forms = {
         "view": "You looked at {title}",
         "remove": "Removed {title} from what you looked at",
         "hide": "Hid {title}",
         "unhide": "Brought {title} back",
+        "make_feed": "New feed: {title}",
+        "drop_feed": "Dropped the feed {title}",
+        "switch_feed": "Now you see {title}",
     }
-    tag = event.data.get("tag")
-    title = tag_label(Tag.parse(tag), catalogue, texts) if tag else ""
-    title = title or catalogue.title(event.data.get("item"))
-    return texts.html(forms.get(event.kind, "{title}"), title=bold(title))
+    return texts.html(forms.get(kind, "{title}"), title=bold(title))
 
 
 def describe_effect(change: ListChange, texts: Texts) -> str:
@@ -524,30 +463,3 @@ def _net_steps(event: Event, catalogue: Catalogue) -> dict[Tag, int]:
         tag = _of_today(text, catalogue)
         net[tag] = net.get(tag, 0) + steps
     return net
-
-
-def _describe_about(event: Event, texts: Texts) -> Markup:
-    facts = [texts.full_tag(Tag.parse(text)) for text in event.data["about"]]
-    if not facts:
-        return texts.html("Removed the facts about you")
-    return texts.html("About you: {facts}", facts=bold(texts.join(facts)))
-
-
-def _describe_filters(event: Event, catalogue: Catalogue, texts: Texts, clock: Clock) -> Markup:
-    filters = ListFilter.from_json(event.data["filters"])
-    told = describe_filters(filters, catalogue, texts, clock.today)
-    if not told:
-        return texts.html("No filters in this list")
-    return texts.html("Filters of this list: {filters}", filters=bold(", ".join(told)))
-
-
-def _describe_feed(event: Event, texts: Texts) -> Markup:
-    name = bold(feed_label(event.data["feed"], texts))
-    if event.kind == "make_feed":
-        return texts.html("New feed: {name}", name=name)
-    if event.kind == "rename_feed":
-        new = bold(event.data["name"])
-        return texts.html("Renamed {name} to {new}", name=name, new=new)
-    if event.kind == "drop_feed":
-        return texts.html("Dropped the feed {name}", name=name)
-    return texts.html("Now you see {name}", name=name)

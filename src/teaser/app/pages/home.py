@@ -3,26 +3,25 @@
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import numpy as np
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel, Field
-from starlette.datastructures import QueryParams
+from starlette.datastructures import FormData, QueryParams
 
 from teaser.app import actions
-from teaser.app.catalogue import Catalogue, PersonalModel, cached_per_catalogue
+from teaser.app.catalogue import Catalogue, cached_per_catalogue
 from teaser.app.http import (
     LANGUAGE,
     LASTS,
     SKIPPED,
     THEME,
-    FormText,
     StoreRoute,
     catalogue_of,
     local_path,
@@ -34,19 +33,16 @@ from teaser.app.http import (
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.monitoring import measured
 from teaser.app.pages.cards import (
-    CardView,
     card_views,
     feature_views,
     general_row,
-    plain_card,
     profile_view,
 )
 from teaser.app.pages.describe import (
     MAX_LISTED,
     describe_balance,
+    describe_filters,
     ending_presses,
-    feed_names,
-    feed_views,
     filter_chips,
     filter_text,
     hidden_rows,
@@ -55,6 +51,7 @@ from teaser.app.pages.render import (
     DURATIONS,
     N_CARDS,
     THEMES,
+    Form,
     PageContext,
     ensure_person,
     page_context_of,
@@ -97,7 +94,7 @@ def reading_order(tag: Tag) -> tuple[float, str, float, bool, str]:
 
 
 def _count(text: str | None) -> int:
-    is_number = text is not None and text.isascii() and text.isdigit() and len(text) < 4
+    is_number = re.fullmatch("[0-9]{1,3}", text or "")
     return min(MAX_CARDS, max(N_CARDS, int(text or 0))) if is_number else N_CARDS
 
 
@@ -130,8 +127,7 @@ def home_page(request: Request, context: PageContext, query: QueryParams) -> Res
         n_more=k + N_CARDS if len(places) == k else None,
         is_new=context.own.is_new,
         n_seen=len(context.own.history),
-        feeds=feed_names(state, texts),
-        chips=filter_chips(state.filters, catalogue, texts, context.clock),
+        chips=filter_chips(state.filters, catalogue, texts),
         has_dates=catalogue.dates is not None,
         example=say_example(catalogue, texts),
         picks=_picks(context),
@@ -148,11 +144,10 @@ def options(request: Request) -> Response:
     context = page_context_of(request)
     texts, catalogue, state = context.texts, context.catalogue, context.state
     filters, form = state.filters, choices(catalogue)
-    chosen: dict[str, str] = {}  # one tag of each feature is in the form
-    for text in filters.only:
-        tag = Tag.parse(text)
-        if tag in form.get(tag.feature, ()):
-            chosen.setdefault(tag.feature, text)
+    has_slider = catalogue.model.has_remainder and state.profiling
+    # The first tag of each feature is in the form.
+    named = [(Tag.parse(text), text) for text in reversed(filters.only)]
+    chosen = {tag.feature: text for tag, text in named if tag in form.get(tag.feature, ())}
     days = re.fullmatch(r"([\d-]*)\.\.([\d-]*)", filters.when)
     others = tuple(text for text in filters.only if text not in chosen.values())
     rest = replace(filters, only=others, when="" if days else filters.when)
@@ -165,10 +160,12 @@ def options(request: Request) -> Response:
         days=days.groups() if days else ("", ""),
         chosen=chosen,
         other_filters=filter_text(rest),
-        feeds=feed_names(state, texts),
         has_dates=catalogue.dates is not None,
         is_by_date=context.personal.is_by_date,
-        balance=balance_view(context.personal, texts) if state.profiling else None,
+        balance=describe_balance(state.balance, texts) if has_slider else None,
+        balances=[describe_balance(step / 10, texts) for step in range(11)],
+        varieties=[texts.percent(step / 10) for step in range(11)],
+        can_balance=context.personal.can_balance,
     )
 
 
@@ -177,36 +174,33 @@ def profile(request: Request) -> Response:
     """Show all that is known of the visitor: statements, tags, history, facts, what is hidden."""
     context = page_context_of(request)
     texts, catalogue = context.texts, context.catalogue
-    state, clock = context.state, context.clock
+    state = context.state
     return context.render(
         request,
         "profile.html",
         title=texts("Your profile"),
-        page_path="/profile",
-        summary=context.summary(),
         profile=profile_view(context.own, texts),
         general=general_row(context.own, texts),
         features=feature_views(context.own, texts),
-        history=[plain_card(catalogue, i, texts).card for i in reversed(context.own.history)],
+        history=list(reversed(context.own.history)),
         facts=catalogue.user_features,
         chosen_facts=context.own.about,
-        hidden=hidden_rows(state, catalogue, texts, clock, most=MAX_LISTED),
+        hidden=hidden_rows(state, catalogue, texts, most=MAX_LISTED),
         n_hidden=len(state.hidden) + len(state.hidden_tags),
-        ending=ending_presses(state, catalogue, texts, clock, most=MAX_LISTED),
+        ending=ending_presses(state, catalogue, texts, most=MAX_LISTED),
         n_ending=sum(end.kind == "press" for end in state.ends),
     )
 
 
-def _picks(context: PageContext) -> list[CardView]:
+def _picks(context: PageContext) -> list[ItemId]:
     """Return the items of the quick start; none once it is done or skipped."""
     picked, catalogue = list(context.own.history), context.catalogue
     has_enough = context.visitor.has_skipped or len(picked) >= ENOUGH_PICKS
     if has_enough or not context.state.profiling:
         return []
-    mask, items = context.personal.left_out, catalogue.model.items_
-    hidden = () if mask is None else tuple(items[i] for i in np.flatnonzero(mask).tolist())
-    found = quick_start(catalogue, tuple(picked), hidden)
-    return [plain_card(catalogue, item_id, context.texts) for item_id in found]
+    items, left_out = catalogue.model.items_, np.flatnonzero(context.personal.left_out)
+    hidden = tuple(items[i] for i in left_out.tolist())
+    return quick_start(catalogue, tuple(picked), hidden)
 
 
 @cached_per_catalogue(_MAX_CACHED)
@@ -239,74 +233,58 @@ def say_example(catalogue: Catalogue, texts: Texts) -> str:
 def feeds(request: Request) -> Response:
     """Show all feeds with what they hold, and what can be done with each."""
     context = page_context_of(request)
-    views = feed_views(context.state, context.catalogue, context.texts, context.clock)
+    feeds = context.state.feeds.items()
     return context.render(
         request,
         "feeds.html",
         title=context.texts("Feeds"),
-        page_path="/feeds",
-        summary=context.summary(),
-        feeds=views,
-        can_make=len(views) <= MAX_FEEDS,
+        filters={
+            name: describe_filters(feed.filters, context.catalogue, context.texts)
+            for name, feed in feeds
+        },
+        can_make=len(feeds) <= MAX_FEEDS,
     )
-
-
-_STEPS = 10
-Choice = Annotated[FormText, Form()]
-
-
-def balance_view(personal: PersonalModel, texts: Texts) -> dict[str, Any] | None:
-    """Return the slider between tags and what similar users viewed; None without a remainder.
-
-    It does not move before an item was viewed.
-    """
-    if not personal.catalogue.model.has_remainder:
-        return None
-    value = personal.state.balance
-    return {
-        "value": value,
-        "label": describe_balance(value, texts),
-        "labels": [describe_balance(step / _STEPS, texts) for step in range(_STEPS + 1)],
-        "can_move": personal.can_balance,
-    }
 
 
 @router.post("/skip")
 @without_store
 def skip(request: Request) -> Response:
     """Skip the quick start."""
-    return _set_cookie(request, SKIPPED, "1", ("1",), "/")
+    response = RedirectResponse("/", 303)
+    remember(response, request, SKIPPED, "1")
+    return response
 
 
 @router.post("/language")
 @without_store
-def language(request: Request, language: Choice, back: Choice = "/") -> Response:
+def language(request: Request, form: Form) -> Response:
     """Choose the language of the pages."""
-    return _set_cookie(request, LANGUAGE, language, LANGUAGES, back)
+    return _choose(request, form, "language", LANGUAGE, LANGUAGES)
 
 
 @router.post("/theme")
 @without_store
-def theme(request: Request, theme: Choice, back: Choice = "/") -> Response:
+def theme(request: Request, form: Form) -> Response:
     """Choose light or dark colours, or those of the system."""
-    return _set_cookie(request, THEME, theme, THEMES, back)
+    return _choose(request, form, "theme", THEME, THEMES)
 
 
 @router.post("/lasts")
 @without_store
-def lasts(request: Request, lasts: Choice, back: Choice = "/") -> Response:
+def lasts(request: Request, form: Form) -> Response:
     """Choose how long the next presses count."""
-    return _set_cookie(request, LASTS, lasts, DURATIONS, back)
+    return _choose(request, form, "lasts", LASTS, DURATIONS)
 
 
-def _set_cookie(
-    request: Request, name: str, value: str, known: Iterable[str], back: str
+def _choose(
+    request: Request, form: FormData, field: str, cookie: str, known: Iterable[str]
 ) -> Response:
     """Remember a choice of the visitor, and show the page that it was made on."""
+    value = str(form.get(field, ""))
     if value not in known:
         raise ParameterError(f"Unknown choice {shortened(value)!r}. Known: {', '.join(known)}.")
-    response = RedirectResponse(local_path(back), 303)
-    remember(response, request, name, value)
+    response = RedirectResponse(local_path(str(form.get("back", "/"))), 303)
+    remember(response, request, cookie, value)
     return response
 
 
@@ -325,161 +303,84 @@ _NAMED = {
 }
 
 
-class ActionForm(BaseModel):
-    """The fields of the form; the button that was used fills in one of them.
+def asked_event(form: FormData, zone: tzinfo | None = None) -> Event:
+    """Return the action that a form asks for; days end at midnight in the time zone.
 
-    Attributes
-    ----------
-    press
-        One press, `+1 feature=value`.
-    presses
-        Several presses at once, as JSON: tag text -> steps.
-    lasts
-        How long the presses count: `today`, `week` or `always`.
-    end_press
-        Presses that end, to be taken back: when they end, the steps back, the tag.
-    view, remove, hide, unhide
-        The id of an item.
-    hide_tag, unhide_tag
-        A tag, `feature=value`.
-    mute, mute_tag
-        What is hidden for a time: `today` or `week`, then an item or a tag.
-    filter, set_filter, only, from, to
-        The conditions of the current list, as JSON. With any text in `set_filter` the tags in
-        `only`, each `feature=value` or empty, and the days from and to come to them.
-    feed, main_feed
-        The feed to show; any text in `main_feed` shows the main list.
-    make_feed, copy_of
-        The name of a new feed, which begins as a copy of the current one. `copy_of` names another
-        one to copy; with `copy_main` it is the main list.
-    rename_feed, name
-        A feed and its new name.
-    drop_feed
-        The feed to remove.
-    profiling
-        `on`; or what orders the list without a profile: `appeal` or `newest`.
-    vary, balance
-        A number from 0 to 1.
-    set_about, about
-        Any text in `set_about` sends the facts in `about`, each as `feature=value` or empty.
-    undo, redo, reset
-        Any text.
-    back
-        The page that the button is on.
+    The button that was used fills in one of these fields:
+
+    - `press` is one press, `+1 feature=value`, and `presses` several as JSON: tag -> steps. They
+      last as long as `lasts` says: `today`, `week` or `always`. `end_press` takes presses back
+      that end: when they end, the steps back, the tag.
+    - `view`, `remove`, `hide`, `unhide` have the id of an item, `hide_tag`, `unhide_tag` a tag.
+      `mute`, `mute_tag` hide for a time: `today` or `week`, then an item or a tag.
+    - `filter` has the conditions of the current list, as JSON. With any text in `set_filter` the
+      tags in `only`, each `feature=value` or empty, and the days `from` and `to` come to them.
+    - `feed` is the feed to show; any text in `main_feed` shows the main list. `make_feed` is the
+      name of a new one, which begins as a copy of the current list, of the feed `copy_of` or, with
+      `copy_main`, of the main list. `rename_feed` takes the name `name`; `drop_feed` goes.
+    - `profiling` is `on`; or what orders the list without a profile: `appeal` or `newest`.
+    - `vary`, `balance` are numbers from 0 to 1. Any text in `set_about` sends the facts in `about`.
+    - `undo`, `redo`, `reset` have any text.
     """
-
-    press: FormText = ""
-    presses: FormText = ""
-    lasts: FormText = "always"
-    end_press: FormText = ""
-    view: FormText = ""
-    remove: FormText = ""
-    hide: FormText = ""
-    unhide: FormText = ""
-    hide_tag: FormText = ""
-    unhide_tag: FormText = ""
-    mute: FormText = ""
-    mute_tag: FormText = ""
-    filter: FormText = ""
-    set_filter: FormText = ""
-    only: list[FormText] = []
-    first: FormText = Field("", alias="from")
-    last: FormText = Field("", alias="to")
-    feed: FormText = ""
-    main_feed: FormText = ""
-    make_feed: FormText = ""
-    copy_of: FormText = ""
-    copy_main: FormText = ""
-    rename_feed: FormText = ""
-    name: FormText = ""
-    drop_feed: FormText = ""
-    profiling: FormText = ""
-    vary: FormText = ""
-    balance: FormText = ""
-    set_about: FormText = ""
-    about: list[FormText] = []
-    undo: FormText = ""
-    redo: FormText = ""
-    reset: FormText = ""
-    back: FormText = "/"
-
-    def event(self, zone: tzinfo | None = None) -> Event:
-        """Return the action that the form asks for; days end at midnight in the time zone."""
-        if self.press or self.presses:
-            return Event("press", {"presses": self._presses(), **ending(self.lasts, zone)})
-        if self.end_press:
-            return _end_of_press(self.end_press)
-        if self.mute or self.mute_tag:
-            return self._mute(zone)
-        for field, (kind, part) in _NAMED.items():
-            if name := getattr(self, field):
-                return Event(kind, {part: name})
-        if self.filter:
-            return Event("filter", {"filters": self._filters()})
-        if self.vary:
-            return Event("vary", {"variety": _number(self.vary)})
-        if self.balance:
-            return Event("balance", {"balance": _number(self.balance)})
-        if self.set_about:
-            return Event("about", {"about": self.about})
-        if self.profiling:
-            order = {} if self.profiling == "on" else {"order": self.profiling}
-            return Event("profiling", {"on": self.profiling == "on", **order})
-        return self._about_feeds() or self._about_all()
-
-    def _filters(self) -> dict[str, Any]:
-        found = read_object(self.filter, "filter")
-        if self.set_filter:
-            kept = found.get("only", [])
-            if isinstance(kept, list):
-                found["only"] = [*kept, *filter(None, self.only)]
-            first, last = self.first, self.last
-            if first and last:
-                first, last = sorted((first, last))
-            if first or last:
-                found["when"] = f"{first}..{last}"
-        return found
-
-    def _about_feeds(self) -> Event | None:
-        """Return what the form asks of the feeds, if anything."""
-        if self.feed or self.main_feed:
-            return Event("switch_feed", {"feed": self.feed})
-        if self.rename_feed:
-            return Event("rename_feed", {"feed": self.rename_feed, "name": self.name})
-        if not self.make_feed:
-            return None
-        made = {"feed": self.make_feed}
-        if not (self.copy_of or self.copy_main):
-            return Event("make_feed", made)
-        copied = {"feed": self.copy_of}
+    text = defaultdict(str, {name: str(value) for name, value in form.items()})
+    if text["press"] or text["presses"]:
+        steps, _, tag = text["press"].partition(" ")
+        pressed = {tag: _number(steps)} if steps else read_object(text["presses"], "presses")
+        return Event("press", {"presses": pressed, **ending(text["lasts"] or "always", zone)})
+    if text["end_press"]:
+        return _end_of_press(text["end_press"])
+    for field, part in (("mute", "item"), ("mute_tag", "tag")):
+        if text[field]:
+            lasts, _, name = text[field].partition(" ")
+            return Event("hide", {part: name, **ending(lasts, zone)})
+    for field, (kind, part) in _NAMED.items():
+        if text[field]:
+            return Event(kind, {part: text[field]})
+    for kind, part in (("vary", "variety"), ("balance", "balance")):
+        if text[kind]:
+            return Event(kind, {part: _number(text[kind])})
+    if text["filter"]:
+        return Event("filter", {"filters": _asked_filters(form, text)})
+    if text["set_about"]:
+        return Event("about", {"about": [str(fact) for fact in form.getlist("about")]})
+    if order := text["profiling"]:
+        return Event("profiling", {"on": True} if order == "on" else {"on": False, "order": order})
+    if text["feed"] or text["main_feed"]:
+        return Event("switch_feed", {"feed": text["feed"]})
+    if text["rename_feed"]:
+        return Event("rename_feed", {"feed": text["rename_feed"], "name": text["name"]})
+    made = {"feed": text["make_feed"]}
+    if text["make_feed"] and (text["copy_of"] or text["copy_main"]):
+        copied = {"feed": text["copy_of"]}
         return Event("several", {"actions": [["switch_feed", copied], ["make_feed", made]]})
+    if text["make_feed"]:
+        return Event("make_feed", made)
+    for kind in ("undo", "redo", "reset"):
+        if text[kind]:
+            return Event(kind)
+    raise ParameterError("The form names no action. Use one of the page's buttons.")
 
-    def _about_all(self) -> Event:
-        for kind in ("undo", "redo", "reset"):
-            if getattr(self, kind):
-                return Event(kind)
-        raise ParameterError("The form names no action. Use one of the page's buttons.")
 
-    def _mute(self, zone: tzinfo | None) -> Event:
-        lasts, _, name = (self.mute or self.mute_tag).partition(" ")
-        return Event("hide", {"item" if self.mute else "tag": name, **ending(lasts, zone)})
-
-    def _presses(self) -> dict[str, Any]:
-        if self.press:
-            steps, _, tag = self.press.partition(" ")
-            return {tag: _number(steps)}
-        return read_object(self.presses, "presses")
+def _asked_filters(form: FormData, text: Mapping[str, str]) -> dict[str, Any]:
+    found = read_object(text["filter"], "filter")
+    kept, days = found.get("only", []), [text["from"], text["to"]]
+    if text["set_filter"] and isinstance(kept, list):
+        found["only"] = [*kept, *(str(tag) for tag in form.getlist("only") if tag)]
+    if text["set_filter"] and any(days):
+        first, last = sorted(days) if all(days) else days
+        found["when"] = f"{first}..{last}"
+    return found
 
 
 @router.post("/act")
-def act(request: Request, form: Annotated[ActionForm, Form()]) -> Response:
-    """Do what one button says, then show the page that it is on."""
+def act(request: Request, form: Form) -> Response:
+    """Do what one button says, then show the page `back`, which it is on."""
     services, catalogue = services_of(request), catalogue_of(request)
-    asked = form.event(catalogue.zone)
+    asked = asked_event(form, catalogue.zone)
     visitor = visitor_of(request)
     person_id, token = ensure_person(visitor, services)
     done = actions.act(services.store, person_id, asked, catalogue)
-    page = urlsplit(local_path(form.back))
+    page = urlsplit(local_path(str(form.get("back", "/"))))
     # The script gets the page at once; a browser is sent to it, so that it can load it again.
     if visitor.has_script and page.path == "/":
         context = PageContext(visitor, catalogue, done.after, done.before, done.event or asked)

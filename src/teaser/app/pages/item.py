@@ -1,7 +1,7 @@
 """Pages about items and tags: the score, its lift, a start from it, a comparison, a tag."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -16,9 +16,7 @@ from teaser.app.catalogue import Card, Catalogue, PersonalModel, find_lift
 from teaser.app.http import FormText, StoreRoute, catalogue_of, without_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.cards import (
-    CardView,
     fact_line,
-    plain_card,
     reason_rows,
     tag_label,
     tag_row,
@@ -27,7 +25,7 @@ from teaser.app.pages.describe import ending_presses, filter_text, hidden_rows
 from teaser.app.pages.home import MAX_CARDS, choices
 from teaser.app.pages.render import N_CARDS, PageContext, act_and_show, page_context_of, path_part
 from teaser.app.pages.steps import difference_fall, waterfall
-from teaser.app.search import FoundGroup, find_group
+from teaser.app.search import find_group
 from teaser.app.state import Event, parts_of, state_after
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
@@ -45,41 +43,38 @@ RANK = 10
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
+def _named(request: Request, item_id: str) -> tuple[PageContext, Card]:
+    """Return the context of a page about an item, and the item."""
+    context = page_context_of(request)
+    return context, context.catalogue.card(_item_id(request, item_id))
+
+
 @router.get("/item/{item_id:path}")
 def item(request: Request, item_id: str) -> Response:
     """Show an item, the steps of its score, and similar items."""
-    context = page_context_of(request)
-    texts, catalogue = context.texts, context.catalogue
-    card = catalogue.card(_item_id(request, item_id))
-    path = path_part(card.item_id)
+    context, card = _named(request, item_id)
+    texts, catalogue, personal = context.texts, context.catalogue, context.personal
     return context.render(
         request,
         "item.html",
         title=card.title,
-        page_path=f"/item/{path}",
-        summary=context.summary(),
         card=card,
         facts=fact_line(catalogue, card, texts),
-        waterfall=waterfall(context.personal, card.item_id, texts),
-        like_path=f"/like/{path}" if card.facts else None,
-        compare_path=compare_path(card.item_id),
-        lift_path=f"/lift/{path}",
-        similar=[
-            (plain_card(catalogue, s.item_id, texts), s) for s in _similar(card.item_id, context)
-        ],
-        is_seen=card.item_id in context.personal.viewed,
+        waterfall=waterfall(personal, card.item_id, texts),
+        tags_weight=personal.profile.tags_weight,
+        similar=_similar(card.item_id, context),
+        is_seen=card.item_id in personal.viewed,
         is_hidden=card.item_id in context.state.hidden,
-        is_new=context.personal.is_new,
+        is_new=personal.is_new,
     )
 
 
 @router.get("/why/{item_id:path}")
 def why(request: Request, item_id: str) -> Response:
     """Show the main reasons of an item and what can be done with it; cards of a list fold it in."""
-    context = page_context_of(request)
-    personal, texts, catalogue = context.personal, context.texts, context.catalogue
-    card = catalogue.card(_item_id(request, item_id))
-    place = catalogue.model.items_.index_of(card.item_id)
+    context, card = _named(request, item_id)
+    personal = context.personal
+    place = context.catalogue.model.items_.index_of(card.item_id)
     (entry,) = personal.entries(np.array([place]))
     return context.render(
         request,
@@ -87,47 +82,33 @@ def why(request: Request, item_id: str) -> Response:
         title=card.title,
         page_path="/",
         card=card,
-        reasons=[] if personal.is_new else reason_rows(entry, personal, texts),
-        like_path=f"/like/{path_part(card.item_id)}" if card.facts else None,
-        compare_path=compare_path(card.item_id),
+        reasons=[] if personal.is_new else reason_rows(entry, personal, context.texts),
     )
 
 
 @router.get("/lift/{item_id:path}")
 def lift(request: Request, item_id: str) -> Response:
     """Show the fewest presses that bring an item to the top of the visitor's list."""
-    context = page_context_of(request)
-    personal = context.personal
-    card = context.catalogue.card(_item_id(request, item_id))
-    found, is_finished = None, True
+    context, card = _named(request, item_id)
+    personal, model = context.personal, context.catalogue.model
+    found, is_finished, shown = None, True, personal.shown()
     try:
-        found = find_lift(
-            context.catalogue.model,
-            card.item_id,
-            k=RANK,
-            allowed=personal.shown(),
-            **personal.taste,
-        )
+        found = find_lift(model, card.item_id, k=RANK, allowed=shown, **personal.taste)
     except SearchTimeoutError:
         is_finished = False
-    place = context.catalogue.model.items_.index_of(card.item_id)
     return context.render(
         request,
         "lift.html",
         title=card.title,
-        page_path=f"/lift/{path_part(card.item_id)}",
-        summary=context.summary(),
         card=card,
         lift=found,
         is_finished=is_finished,
         presses={str(tag): steps for tag, steps in found.presses.items()} if found else {},
         rank=RANK,
-        item_path=f"/item/{path_part(card.item_id)}",
         is_seen=card.item_id in personal.history,
         is_hidden=card.item_id in context.state.hidden,
-        is_filtered_out=not personal.shown()[place],
+        is_filtered_out=not shown[model.items_.index_of(card.item_id)],
         has_hidden_tag=personal.is_hidden(card.item_id),
-        profile_is_off=not context.state.profiling,
         tags_are_off=personal.profile.tags_weight == 0,
     )
 
@@ -135,13 +116,11 @@ def lift(request: Request, item_id: str) -> Response:
 @router.get("/like/{item_id:path}")
 def like(request: Request, item_id: str) -> Response:
     """Show the tags of an item as a start, with what is changed, and the list that follows."""
-    context = page_context_of(request)
-    texts, catalogue = context.texts, context.catalogue
-    card = catalogue.card(_item_id(request, item_id))
-    query = request.query_params
+    context, card = _named(request, item_id)
+    texts, catalogue, query = context.texts, context.catalogue, request.query_params
     changes = read_changes(query.getlist("tag"), query.getlist("to"), context.personal)
     presses, _, after = variation(context.personal, card.item_id, changes)
-    first = after.recommend(k=N_SIMILAR + 1)
+    others = (e.item_id for e in after.recommend(k=N_SIMILAR + 1) if e.item_id != card.item_id)
     return context.render(
         request,
         "like.html",
@@ -150,15 +129,8 @@ def like(request: Request, item_id: str) -> Response:
         choices=tag_choices(card, choices(catalogue), changes),
         n_tags=sum(map(len, card.facts.values())),
         presses=presses,
-        first=[
-            plain_card(catalogue, entry.item_id, texts)
-            for entry in first
-            if entry.item_id != card.item_id
-        ][:N_SIMILAR],
+        first=list(islice(others, N_SIMILAR)),
         tags_are_off=context.personal.profile.tags_weight == 0,
-        profile_is_off=not context.state.profiling,
-        item_path=f"/item/{path_part(card.item_id)}",
-        like_path=f"/like/{path_part(card.item_id)}",
     )
 
 
@@ -174,15 +146,14 @@ class LikeForm(BaseModel):
 @router.post("/like/{item_id:path}")
 def start_from_item(request: Request, item_id: str, form: Annotated[LikeForm, Form()]) -> Response:
     """Press the tags of an item, with changes, in the visitor's list or in a new feed."""
-    context = page_context_of(request)
-    found = context.catalogue.card(_item_id(request, item_id)).item_id
+    context, card = _named(request, item_id)
     changes = read_changes(form.tag, form.to, context.personal)
-    _, press, _ = variation(context.personal, found, changes)
+    _, press, _ = variation(context.personal, card.item_id, changes)
     actions = [["make_feed", {"feed": form.feed}]] if form.into == "feed" else []
     if press is not None:
         actions += [[part.kind, dict(part.data)] for part in parts_of(press)]
     if not actions:
-        return RedirectResponse(f"/like/{path_part(found)}", 303)
+        return RedirectResponse(f"/like/{path_part(card.item_id)}", 303)
     return act_and_show(request, Event("several", {"actions": actions}))
 
 
@@ -193,17 +164,16 @@ def tag(request: Request, tag: str) -> Response:
     Of a tag that the system found, its group is shown too.
     """
     context = page_context_of(request)
-    model, personal, texts = context.catalogue.model, context.personal, context.texts
-    index = context.catalogue.tag_index
-    wanted = context.catalogue.tag(Tag.parse(tag))
-    raw = model.origins(wanted, personal.history, personal.about)
-    learned = float(personal.learned.values[index[wanted]])
-    total = sum(raw.values())
+    catalogue, personal, texts = context.catalogue, context.personal, context.texts
+    wanted = catalogue.tag(Tag.parse(tag))
+    place = catalogue.tag_index[wanted]
+    raw = catalogue.model.origins(wanted, personal.history, personal.about)
+    learned, total = float(personal.learned.values[place]), sum(raw.values())
     scale = learned / total if total else 0.0
-    largest = max((abs(part) for part in raw.values()), default=0.0) or 1.0
+    largest = max(map(abs, raw.values()), default=0.0) or 1.0
     origins = [
         (
-            source if isinstance(source, Tag) else context.catalogue.card(source),
+            source if isinstance(source, Tag) else catalogue.card(source),
             part * scale,
             round(100 * abs(part) / largest, 1),
         )
@@ -211,24 +181,40 @@ def tag(request: Request, tag: str) -> Response:
     ]
     # Every item has these two.
     is_carried = wanted not in (POPULARITY, GENERAL)
-    carriers = int(context.catalogue.tag_sizes[index[wanted]])
+    state, examples = context.state, None
+    if is_carried:
+        examples = tag_examples(
+            catalogue.model,
+            wanted,
+            k=N_EXAMPLES,
+            places=N_CARDS,
+            allowed=personal.shown(),
+            boost=catalogue.boost,
+            **personal.taste,
+        )
+    rows = hidden_rows(state, catalogue, texts)
+    ends = ending_presses(state, catalogue, texts)
+    group = find_group(catalogue, wanted) if wanted.discovered else None
+    only = replace(state.filters, only=(*state.filters.only, str(wanted)))
     return context.render(
         request,
         "tag.html",
         title=texts.full_tag(wanted),
-        summary=context.summary(),
         row=tag_row(wanted, personal, texts),
         is_general=wanted == GENERAL,
-        group=_group_view(find_group(context.catalogue, wanted), context)
-        if wanted.discovered
-        else None,
+        found=group,
+        max_members=MAX_MEMBERS,
+        only=filter_text(only),
         made_of=leaning_view(wanted, personal, texts),
         learned=learned,
         has_facts=bool(personal.about),
         origins=origins,
-        n_items=carriers if is_carried else None,
-        examples=_examples(wanted, context) if is_carried else None,
-        **_kept_away(wanted, context),
+        n_items=int(catalogue.tag_sizes[place]) if is_carried else None,
+        examples=examples,
+        in_list=[] if state.profiling else _places_of(wanted, personal),
+        n_places=N_CARDS,
+        hidden=next((row for row in rows if row.tag == wanted), None),
+        ends=[end for end in ends if end.tag == wanted],
     )
 
 
@@ -267,86 +253,20 @@ def leaning_view(
     ]
 
 
-def _examples(tag: Tag, context: PageContext) -> dict[str, Any]:
-    """Return what a page shows of a tag's part in the list, and of the tags beside it."""
-    personal, texts, catalogue = context.personal, context.texts, context.catalogue
-    found = tag_examples(
-        catalogue.model,
-        tag,
-        k=N_EXAMPLES,
-        places=N_CARDS,
-        allowed=personal.shown(),
-        boost=catalogue.boost,
-        **personal.taste,
-    )
-    shown, rising = (
-        [(plain_card(catalogue, each.item_id, texts), each) for each in some]
-        for some in (found.brings_up, found.would_bring_up)
-    )
-    return {
-        "places_in_list": [] if context.state.profiling else _places_of(tag, context),
-        "brings_up": shown,
-        "would_bring_up": rising,
-        "is_up": found.affinity > 0,
-        "can_press": found.can_press,
-        "places": N_CARDS,
-        "comes_with": [
-            (beside.tag, tag_label(beside.tag, catalogue, texts), texts.percent(beside.share))
-            for beside in found.comes_with
-        ],
-        "is_profiled": context.state.profiling,
-    }
-
-
-def _places_of(tag: Tag, context: PageContext) -> list[tuple[CardView, int]]:
+def _places_of(tag: Tag, personal: PersonalModel) -> list[tuple[ItemId, int]]:
     """Return the first items of the visitor's list that have a tag, with their places."""
-    personal, catalogue = context.personal, context.catalogue
-    items = catalogue.model.items_
-    has_tag = matching_items(catalogue.model, [tag])
+    items = personal.catalogue.model.items_
+    has_tag = matching_items(personal.catalogue.model, [tag])
     ranked = personal.rank(k=len(items)).tolist()
-    places = [(i, place) for place, i in enumerate(ranked, 1) if has_tag[i]]
-    return [
-        (plain_card(catalogue, items[i], context.texts), place) for i, place in places[:N_EXAMPLES]
-    ]
+    return [(items[i], n) for n, i in enumerate(ranked, 1) if has_tag[i]][:N_EXAMPLES]
 
 
 def _similar(item_id: ItemId, context: PageContext) -> list[Similar]:
     """Return the items most similar to one, without those that no list has."""
     personal, model = context.personal, context.catalogue.model
-    left_out, items = personal.left_out, model.items_
-    found = similar(model, item_id, k=N_SIMILAR if left_out is None else 5 * N_SIMILAR)
-    kept = (s for s in found if left_out is None or not left_out[items.index_of(s.item_id)])
+    found, items = similar(model, item_id, k=5 * N_SIMILAR), model.items_
+    kept = (s for s in found if not personal.left_out[items.index_of(s.item_id)])
     return list(islice(kept, N_SIMILAR))
-
-
-def _kept_away(tag: Tag, context: PageContext) -> dict[str, Any]:
-    """Return whether a tag is hidden, and its presses that end by themselves."""
-    state, catalogue = context.state, context.catalogue
-    rows = hidden_rows(state, catalogue, context.texts, context.clock)
-    ends = ending_presses(state, catalogue, context.texts, context.clock)
-    return {
-        "hidden": next((row for row in rows if row.tag == tag), None),
-        "ends": [end for end in ends if end.tag == tag],
-    }
-
-
-def _group_view(found: FoundGroup, context: PageContext) -> dict[str, Any]:
-    """Return what a page shows of a group."""
-    catalogue, texts = context.catalogue, context.texts
-    group, filters = found.group, context.state.filters
-    label = None
-    if group.label_tag is not None:
-        label = (group.label_tag, tag_label(group.label_tag, catalogue, texts))
-    return {
-        "label": label,
-        "share": texts.percent(group.label_share),
-        "exemplars": [plain_card(catalogue, i, texts) for i in group.exemplars],
-        "only": filter_text(replace(filters, only=(*filters.only, str(group.tag)))),
-        "members": [catalogue.card(i) for i, _ in found.members[:MAX_MEMBERS]],
-        "n_items": group.size,
-        "n_left": max(0, len(found.members) - MAX_MEMBERS),
-        "aliases": texts.join(list(found.aliases)),
-    }
 
 
 @router.get("/picture/{item_id:path}")
@@ -453,24 +373,6 @@ def variation(
     return {tag: n for tag, n in moved.items() if n}, event, after
 
 
-N_OFFERED = N_CARDS
-# Letters of the two items, at their cards and above their columns.
-LETTERS = ("A", "B")
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two items: its card, letter, and place in the visitor's list.
-
-    `place` is None if it is not among the first of the list.
-    """
-
-    entry: CardView
-    letter: str
-    match: str
-    place: int | None
-
-
 @router.get("/compare")
 def compare(request: Request) -> Response:
     """Show two items side by side, and what the first has more or less than the second."""
@@ -481,35 +383,32 @@ def compare(request: Request) -> Response:
     chosen = list(dict.fromkeys(items[items.index_of(name)] for name in named if name))
     if len(chosen) != 2:
         return _choice(request, context, chosen, is_twice=len(named) > len(chosen) == 1)
-    personal, texts = context.personal, context.texts
+    personal, texts, items = context.personal, context.texts, context.catalogue.model.items_
     fall = difference_fall(personal, chosen[0], chosen[1], texts)
-    places = _places(personal)
-    best = max(float(personal.scores.max()), 0.0)
-    sides = [
-        Side(
-            plain_card(context.catalogue, item_id, texts),
-            letter,
-            texts.percent(max(0.0, score) / best if best else 0.0),
-            places.get(item_id),
-        )
-        for item_id, letter, score in zip(
-            chosen, LETTERS, (fall.difference.score, fall.difference.other_score), strict=True
-        )
+    ranks = _ranks(personal)
+    sides: list[dict[str, Any]] = [
+        {
+            "item_id": item_id,
+            "letter": letter,
+            "match": texts.percent(personal.scored.match(items.index_of(item_id))),
+            "place": ranks.get(item_id),
+        }
+        for item_id, letter in zip(chosen, "AB", strict=True)
     ]
-    higher, lower = sides if fall.difference.difference >= 0 else reversed(sides)
+    first, second = (ranks.get(item_id, MAX_CARDS + 1) for item_id in chosen)
+    is_first_higher = fall.difference.difference >= 0
+    higher, lower = sides if is_first_higher else reversed(sides)
     return context.render(
         request,
         "compare.html",
         title=texts("Why this above that"),
-        page_path=compare_path(*chosen),
         swap_path=compare_path(*reversed(chosen)),
-        summary=context.summary(),
         sides=sides,
         fall=fall,
-        higher=higher.entry.card,
-        lower=lower.entry.card,
+        higher=context.catalogue.title(higher["item_id"]),
+        lower=context.catalogue.title(lower["item_id"]),
         is_new=personal.is_new,
-        is_by_score=higher.place is None or lower.place is None or higher.place < lower.place,
+        is_by_score=max(first, second) > MAX_CARDS or (first < second) == is_first_higher,
     )
 
 
@@ -518,7 +417,7 @@ def compare_path(*item_ids: ItemId) -> str:
     return "/compare?" + urlencode([("item", str(item_id)) for item_id in item_ids])
 
 
-def _places(personal: PersonalModel) -> dict[ItemId, int]:
+def _ranks(personal: PersonalModel) -> dict[ItemId, int]:
     """Return the places of the first items of a list, from 1."""
     items = personal.catalogue.model.items_
     ranked = personal.rank(k=MAX_CARDS).tolist()
@@ -529,19 +428,16 @@ def _choice(
     request: Request, context: PageContext, chosen: list[ItemId], *, is_twice: bool
 ) -> Response:
     """Say that two items are needed, and offer those of the list."""
-    texts, catalogue = context.texts, context.catalogue
-    if len(chosen) > 2:
-        offered = chosen
-    else:
-        ranked = _places(context.personal)
-        offered = [item_id for item_id in ranked if item_id not in chosen][:N_OFFERED]
+    offered = chosen
+    if len(chosen) <= 2:
+        offered = [i for i in _ranks(context.personal) if i not in chosen][:N_CARDS]
     return context.render(
         request,
         "compare_choice.html",
         status=422 if is_twice or len(chosen) > 2 else 200,
-        title=texts("Why this above that"),
-        chosen=[plain_card(catalogue, item_id, texts) for item_id in chosen[:1]],
-        offered=[plain_card(catalogue, item_id, texts) for item_id in offered],
+        title=context.texts("Why this above that"),
+        chosen=chosen[:1],
+        offered=offered,
         n_chosen=len(chosen),
         is_twice=is_twice,
     )

@@ -3,14 +3,15 @@
 import json
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
+from starlette.datastructures import FormData
 
 from teaser._version import __version__
 from teaser.app.actions import LIMIT, TAGS_OFF, act, decide
@@ -30,11 +31,12 @@ from teaser.app.http import (
     remember,
     services_of,
     signed_token,
+    valid_text,
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts, choose_language, texts_in
+from teaser.app.pages.cards import plain_card, tag_label
 from teaser.app.pages.describe import (
     ActionSummary,
-    Clock,
     compare_lists,
     describe_action,
     describe_effect,
@@ -43,6 +45,7 @@ from teaser.app.pages.describe import (
 from teaser.app.state import Event, State
 from teaser.data.tags import Tag
 from teaser.errors import TeaserError
+from teaser.profile import MAX_PRESSES
 
 THEMES = ("auto", "light", "dark")
 DURATIONS = ("always", "week", "today")
@@ -134,9 +137,6 @@ def render(
         "page_path": _page_path(request),
         "summary": None,
         "state": state,
-        "has_done": state is not None and state.n_events > 0,
-        "can_undo": state is not None and state.undoable is not None,
-        "can_redo": state is not None and state.redoable is not None,
     }
     headers = {
         "content-language": texts.language,
@@ -150,6 +150,18 @@ def render(
 def render_part(template: str, **values: Any) -> str:
     """Return the text of a template."""
     return environment().get_template(template).render(values)
+
+
+async def read_form(request: Request) -> FormData:
+    """Read a form, whose texts are valid Unicode; the size of a request is limited."""
+    form = await request.form()
+    for name, text in form.multi_items():
+        valid_text(name)
+        valid_text(text if isinstance(text, str) else "")
+    return form
+
+
+Form = Annotated[FormData, Depends(read_form)]
 
 
 def path_part(value: Any) -> str:
@@ -183,7 +195,11 @@ def environment(own: str = "") -> Environment:
         auto_reload=False,
     )
     found.globals.update(
-        version=__version__, languages=LANGUAGES, themes=THEMES, durations=DURATIONS
+        version=__version__,
+        languages=LANGUAGES,
+        themes=THEMES,
+        durations=DURATIONS,
+        max_presses=MAX_PRESSES,
     )
     found.filters.update(path_part=path_part, compact=_compact, colour=_colour, tag_label=_label)
     found.globals.update(parts=found.get_template("parts.html").module)
@@ -227,21 +243,13 @@ class PageContext:
         """The model with the visitor's state."""
         return PersonalModel(self.catalogue, self.state)
 
-    @cached_property
-    def clock(self) -> Clock:
-        """The time of the request at the site."""
-        return Clock.at(self.catalogue)
-
     @property
     def own(self) -> PersonalModel:
         """The model with the visitor's profile, also while lists are made without it."""
         return self.personal.own
 
     def summary(
-        self,
-        after: NDArray[np.int64] | None = None,
-        *,
-        k: int = N_CARDS,
+        self, after: NDArray[np.int64] | None = None, *, k: int = N_CARDS
     ) -> ActionSummary | None:
         """Return what the last action did to the list; None without an action.
 
@@ -255,7 +263,7 @@ class PageContext:
         ranked = self.personal.rank(k=k) if after is None else after
         new = [items[i] for i in ranked.tolist()]
         change = compare_lists(old, new)
-        action = describe_action(self.event, self.before, self.catalogue, self.texts, self.clock)
+        action = describe_action(self.event, self.before, self.catalogue, self.texts)
         is_stored = self.before.n_events != self.state.n_events
         effect = describe_effect(change, self.texts)
         if self.event.kind == "press":
@@ -270,8 +278,15 @@ class PageContext:
         return ActionSummary(action, effect, change, is_stored)
 
     def render(self, request: Request, template: str, **values: Any) -> Response:
-        """Return a page in the visitor's language, with the buttons for their state."""
-        return render(request, self.visitor, template, state=self.state, **values)
+        """Return a page with the buttons for the visitor's state, and what the last action did."""
+        catalogue, texts = self.catalogue, self.texts
+        common: dict[str, Any] = {
+            "card_of": lambda item_id: plain_card(catalogue, item_id, texts),
+            "name_of": lambda tag: tag_label(tag, catalogue, texts),
+        }
+        if "summary" not in values:
+            common["summary"] = self.summary()
+        return render(request, self.visitor, template, state=self.state, **common | values)
 
 
 def page_context_of(request: Request) -> PageContext:

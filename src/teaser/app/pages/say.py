@@ -3,21 +3,21 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from teaser.app.actions import decide
 from teaser.app.catalogue import Catalogue, PersonalModel
-from teaser.app.http import StoreRoute, catalogue_of, services_of, valid_text
+from teaser.app.http import StoreRoute, catalogue_of, services_of
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.pages.cards import plain_card
 from teaser.app.pages.describe import NEW, compare_lists, describe_wish
 from teaser.app.pages.home import say_example
 from teaser.app.pages.render import (
     N_CARDS,
+    Form,
     PageContext,
     ensure_person,
     page_context_of,
@@ -26,7 +26,7 @@ from teaser.app.pages.render import (
 )
 from teaser.app.search import read_words
 from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
-from teaser.app.wishes import check_n_wishes, event_of
+from teaser.app.wishes import event_of
 from teaser.errors import TeaserError
 from teaser.words.wishes import Reading, Wish
 
@@ -40,7 +40,7 @@ _QUESTION = re.compile(r"wish\d+")
 N_PREVIEWED = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chip:
     """A wish that was read: its text form, in words, what it was read from, if it is to apply."""
 
@@ -48,51 +48,6 @@ class Chip:
     label: str
     words: str
     is_on: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SayForm:
-    """The fields of the form that applies wishes.
-
-    Attributes
-    ----------
-    text
-        The request, to show it again.
-    wishes
-        The text forms of the wishes that are to apply.
-    is_open
-        Whether a question was left without an answer.
-    feed
-        The name of a new feed to keep the wishes in; None to apply them to the current list.
-    """
-
-    text: str
-    wishes: tuple[str, ...]
-    is_open: bool
-    feed: str | None
-
-    @property
-    def page(self) -> str:
-        """The address of the page with this form."""
-        pairs = [("text", self.text), ("kept", "1"), *(("wish", wish) for wish in self.wishes)]
-        return f"/say?{urlencode(pairs)}"
-
-
-async def read_form(request: Request) -> SayForm:
-    """Read the form; each question has a field of its own, `wish1`, `wish2` and so on."""
-    form = await request.form()
-    fields = [
-        (name, valid_text(text)) for name, text in form.multi_items() if isinstance(text, str)
-    ]
-    named = dict(fields)
-    answers = [text for name, text in fields if name.startswith("wish")]
-    asked = set(named.get("questions", "").split())
-    return SayForm(
-        text=named.get("text", ""),
-        wishes=tuple(text for text in answers if text != NEITHER),
-        is_open=not asked <= named.keys(),
-        feed=named.get("feed", "") if "keep" in named or named.get("feed", "").strip() else None,
-    )
 
 
 @router.get("/say")
@@ -134,19 +89,25 @@ def say(request: Request, text: str = "") -> Response:
 
 
 @router.post("/say")
-def apply(request: Request, form: Annotated[SayForm, Depends(read_form)]) -> Response:
-    """Apply what the visitor left on, as one step of undo; in a new feed if they name one."""
-    given = dict.fromkeys(form.wishes)
-    check_n_wishes(len(given))
+def apply(request: Request, form: Form) -> Response:
+    """Apply what the visitor left on, as one step of undo; in a new feed if they name one.
+
+    Each question has a field of its own, `wish1`, `wish2` and so on; `questions` names them.
+    """
+    fields = [(name, str(text)) for name, text in form.multi_items()]
+    given = dict.fromkeys(t for name, t in fields if name.startswith("wish") and t != NEITHER)
+    named = str(form.get("feed", ""))
+    feed = named if "keep" in form or named.strip() else None
+    is_open = not set(str(form.get("questions", "")).split()) <= form.keys()
     wishes = [Wish.parse(text) for text in given]
-    if form.is_open or not (wishes or form.feed):
-        return RedirectResponse(f"{form.page}&note=open#questions", 303)
+    back = [("text", str(form.get("text", ""))), ("kept", "1"), *(("wish", w) for w in given)]
+    page = f"/say?{urlencode(back)}"
+    if is_open or not (wishes or feed):
+        return RedirectResponse(f"{page}&note=open#questions", 303)
     visitor, services, catalogue = visitor_of(request), services_of(request), catalogue_of(request)
     person_id, token = ensure_person(visitor, services)
-    done = services.store.decide(
-        person_id, lambda state: _decide(wishes, form.feed, state, catalogue)
-    )
-    page = f"/?did={done.after.n_events}#notice" if done.event else f"{form.page}&note=same"
+    done = services.store.decide(person_id, lambda state: _decide(wishes, feed, state, catalogue))
+    page = f"/?did={done.after.n_events}#notice" if done.event else f"{page}&note=same"
     return with_token(RedirectResponse(page, 303), request, token)
 
 
@@ -205,7 +166,7 @@ def _chips(reading: Reading, kept: set[str] | None, context: PageContext) -> dic
     return {
         wish: Chip(
             text=str(wish),
-            label=describe_wish(wish, context.catalogue, context.texts, context.clock.today),
+            label=describe_wish(wish, context.catalogue, context.texts),
             words=wish.words,
             is_on=wish not in unsure if kept is None else str(wish) in kept,
         )

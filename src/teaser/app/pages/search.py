@@ -28,7 +28,7 @@ def suggest(request: Request, q: str = "") -> Response:
     visitor, catalogue = visitor_of(request, with_person=False), catalogue_of(request)
     texts, words = visitor.texts, q[:MAX_QUERY]
     found = find_names(catalogue, words, texts)
-    tags, item_ids = found.tags(0, N_SUGGESTED_TAGS), found.items(0, N_SUGGESTED_ITEMS)
+    tags, item_ids = found.tags[:N_SUGGESTED_TAGS], found.items[:N_SUGGESTED_ITEMS]
     body = render_part(
         "suggest.html",
         t=texts,
@@ -46,17 +46,16 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
     context = page_context_of(request)
     texts, words = context.texts, q[:MAX_QUERY]
     found = find_names(context.catalogue, words, texts)
-    n_items, n_tags = len(found.item_places), len(found.tag_places)
+    n_items, n_tags = len(found.items), len(found.tags)
     n_pages = max(1, -(-max(n_items, n_tags) // PAGE_SIZE))
     is_number = page.isascii() and page.isdigit() and len(page) < 9
     number = max(1, min(n_pages, int(page))) if is_number else 1
     first = PAGE_SIZE * (number - 1)
-    item_ids = found.items(first, first + PAGE_SIZE)
+    item_ids = found.items[first : first + PAGE_SIZE]
     return context.render(
         request,
         "search.html",
         title=texts("Search"),
-        summary=context.summary(),
         words=words,
         items_first=found.items_first,
         first=first,
@@ -64,12 +63,10 @@ def search(request: Request, q: str = "", page: str = "1") -> Response:
         n_tags=n_tags,
         page=number,
         n_pages=n_pages,
-        rows=[
-            tag_row(tag, context.personal, texts) for tag in found.tags(first, first + PAGE_SIZE)
-        ],
-        cards=[plain_card(context.catalogue, item_id, texts) for item_id in item_ids],
+        rows=[tag_row(tag, context.personal, texts) for tag in found.tags[first:][:PAGE_SIZE]],
+        items=item_ids,
         seen=set(context.personal.viewed),
-        hidden={item_id for item_id in item_ids if context.personal.is_hidden(item_id)},
+        is_hidden=context.personal.is_hidden,
     )
 
 
@@ -90,7 +87,6 @@ def tags(request: Request, feature: str, q: str = "") -> Response:
         request,
         "tags.html",
         title=texts.feature(feature),
-        summary=context.summary(),
         feature=feature,
         words=q[:MAX_QUERY],
         rows=rows[:_MAX_TAGS],

@@ -9,12 +9,10 @@ from teaser.app.i18n.texts import Texts
 from teaser.app.monitoring import measured
 from teaser.app.pages.cards import (
     AnyRow,
-    BoostRow,
     TagRow,
     ViewedRow,
     boost_row,
     joint_names,
-    plain_card,
     reason_row,
     tag_row,
 )
@@ -36,78 +34,27 @@ class ShownStep:
 
     Attributes
     ----------
-    row
-        General appeal, a tag, near-equal tags together, a viewed item, or a boost of the site.
-    weight
-        The factor of the affinity: contribution = affinity * weight * tags_weight. None for a
-        viewed item and a boost.
-    contribution, shown
-        What the step adds, exact and rounded as on the page.
-    running
-        The sum of the rounded contributions so far.
-    digits
-        How many digits to show, so that affinity * weight visibly gives the rounded contribution.
+    step, row
+        The exact step, and what it is about.
+    shown, running
+        What it adds, rounded, and the sum of the rounded steps so far.
     start, length
         The bar, on a scale of 100 that all steps share.
+    digits
+        How many digits to show, so that affinity * weight visibly gives the rounded contribution.
     own, other
-        What the step adds to the first score and to the second, rounded; `shown` is own - other.
+        What it adds to the first score and to the second, rounded; `shown` is own - other.
     """
 
+    step: Step
     row: AnyRow
-    weight: float | None
-    contribution: float
     shown: float
     running: float
+    start: float
+    length: float
     digits: int
-    start: float
-    length: float
-    own: float = 0.0
-    other: float = 0.0
-
-    @property
-    def edges(self) -> tuple[float, float]:
-        """Where the bar begins and ends, in the direction of the contribution."""
-        low, high = self.start, self.start + self.length
-        return (low, high) if self.contribution >= 0 else (high, low)
-
-    @property
-    def is_viewed(self) -> bool:
-        """Whether the step is a viewed item, not a tag."""
-        return isinstance(self.row, ViewedRow)
-
-    @property
-    def is_boost(self) -> bool:
-        """Whether the site promotes the item, or plays it down."""
-        return isinstance(self.row, BoostRow)
-
-    @property
-    def is_general(self) -> bool:
-        """Whether the step is general appeal."""
-        return isinstance(self.row, TagRow) and self.row.tag == GENERAL
-
-
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """Small steps that are shown as one until they are opened.
-
-    Attributes
-    ----------
-    steps
-        The steps, as they are shown when opened.
-    share
-        Their signed share of all contributions.
-    shown, running
-        The sum of their rounded contributions, and the sum of all steps up to the last of them.
-    start, length
-        Their bar, from where the step before them ends to where the last of them ends.
-    """
-
-    steps: list[ShownStep]
-    share: float
-    shown: float
-    running: float
-    start: float
-    length: float
+    own: float
+    other: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,88 +63,70 @@ class Fall:
 
     Attributes
     ----------
-    steps
-        All steps.
-    fold
-        The last steps, if they are small; None if none is folded.
+    large, small
+        The steps; small ones, if they are several, are shown as one until they are opened.
+    share, shown
+        The signed share of the small steps, and the sum of their rounded numbers.
+    small_start, small_length
+        Their bar, from where the step before them ends to where the last of them ends.
     zero
         The position of 0 on the scale of the bars.
     start, length
         The bar of the sum.
+    total
+        The sum of the steps.
+    rounding
+        What is missing in it without the digits that are not shown.
     """
 
-    steps: list[ShownStep]
-    fold: Folded | None
+    large: list[ShownStep]
+    small: list[ShownStep]
+    share: float
+    shown: float
+    small_start: float
+    small_length: float
     zero: float
     start: float
     length: float
+    total: float
+    rounding: float
 
     @property
-    def large(self) -> list[ShownStep]:
-        """The steps that are not folded."""
-        return self.steps[: len(self.steps) - len(self.fold.steps)] if self.fold else self.steps
+    def steps(self) -> list[ShownStep]:
+        """All steps."""
+        return self.large + self.small
 
     @property
-    def has_general(self) -> bool:
-        """Whether the model tells general appeal apart."""
-        return any(step.is_general for step in self.steps)
-
-    @property
-    def has_boost(self) -> bool:
-        """Whether the site promotes an item, or plays it down."""
-        return any(step.is_boost for step in self.steps)
-
-    @property
-    def has_viewed(self) -> bool:
-        """Whether viewed items count besides the tags."""
-        return any(step.is_viewed for step in self.steps)
+    def kinds(self) -> set[str]:
+        """What adds to the sum: `tag`, `general`, `viewed`, `boost`."""
+        return {"viewed" if s.step.kind == "disliked" else s.step.kind for s in self.steps}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Waterfall(Fall):
-    """The steps of one score.
-
-    Attributes
-    ----------
-    rounding
-        The difference between the score and the sum of the rounded contributions.
-    tags_weight
-        The factor of every tag, set by the balance.
-    from_general, from_tags, from_viewed, from_boost
-        The parts of the score, rounded as on the page so that they add up.
-    """
+    """The steps of one score, and its parts, rounded so that they add up."""
 
     explanation: Explanation
-    rounding: float
-    tags_weight: float
-    from_general: float
-    from_tags: float
-    from_viewed: float
-    from_boost: float
+    parts: dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DifferenceFall(Fall):
     """The steps from the second score to the first.
 
-    In each row `own - other` is `shown`, and each of the three columns sums to its total, the
-    rounding included.
+    In each row `own - other` is `shown`, and each column sums to its total, the rounding included.
 
     Attributes
     ----------
-    score, other_score, shown
-        The totals of the three columns, as on the page.
-    rounding
-        What is missing in each of the columns without the digits that are not shown.
+    totals, missing
+        The totals of the columns of the two items, and the rounding in each.
     names_for, names_against
         What speaks most for the item of the higher score, and what for the other.
     """
 
     difference: Difference
-    score: float
-    other_score: float
-    shown: float
-    rounding: tuple[float, float, float]
+    totals: tuple[float, float]
+    missing: tuple[float, float]
     names_for: list[str]
     names_against: list[str]
 
@@ -214,19 +143,18 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
         weight = float(model.decoder_[model.items_.index_of(found.item_id), column])
         steps = [replace(s, weight=weight) if s.kind == "general" else s for s in steps]
     drawn = _draw(steps, lambda step: _row(step, (found.item_id,) * 2, personal, texts), personal)
-    total = round(found.score, DIGITS)
-    general = round(found.general, DIGITS)
-    viewed = round(sum(found.viewed.values()), DIGITS)
-    boost = round(found.boost, DIGITS)
+    added = {
+        "general": found.general,
+        "viewed": sum(found.viewed.values()),
+        "boost": found.boost,
+    }
+    total, parts = round(found.score, DIGITS), {k: round(v, DIGITS) for k, v in added.items()}
     return Waterfall(
         **drawn,
         explanation=found,
-        rounding=round(total - sum(step.shown for step in drawn["steps"]), DIGITS),
-        tags_weight=personal.profile.tags_weight,
-        from_general=general,
-        from_tags=round(total - general - viewed - boost, DIGITS),
-        from_viewed=viewed,
-        from_boost=boost,
+        total=found.score,
+        rounding=_missing(total, drawn, "shown"),
+        parts={**parts, "tags": round(total - sum(parts.values()), DIGITS)},
     )
 
 
@@ -239,22 +167,25 @@ def difference_fall(
     found = catalogue.model.compare(item_id, other_id, boost=catalogue.boost, **personal.taste)
     steps, pair = found.steps(zeros=True), (found.item_id, found.other_id)
     drawn = _draw(steps, lambda step: _row(step, pair, personal, texts), personal)
-    score, other_score = round(found.score, DIGITS), round(found.other_score, DIGITS)
-    missing = (
-        round(score - sum(step.own for step in drawn["steps"]), DIGITS),
-        round(other_score - sum(step.other for step in drawn["steps"]), DIGITS),
-    )
+    own, other = round(found.score, DIGITS), round(found.other_score, DIGITS)
+    missing = _missing(own, drawn, "own"), _missing(other, drawn, "other")
     way = 1 if found.difference >= 0 else -1
     return DifferenceFall(
         **drawn,
         difference=found,
-        score=score,
-        other_score=other_score,
-        shown=round(score - other_score, DIGITS),
-        rounding=(*missing, round(missing[0] - missing[1], DIGITS)),
+        totals=(own, other),
+        missing=missing,
+        total=round(own - other, DIGITS),
+        rounding=round(missing[0] - missing[1], DIGITS),
         names_for=_names(steps, way, personal, texts)[:N_FOR],
         names_against=_names(steps, -way, personal, texts)[:N_AGAINST],
     )
+
+
+def _missing(total: float, drawn: dict[str, Any], column: str) -> float:
+    """Return what the rounded numbers of a column lack of its total."""
+    shown = (getattr(step, column) for step in drawn["large"] + drawn["small"])
+    return round(total - float(sum(shown)), DIGITS)
 
 
 def _draw(
@@ -265,63 +196,44 @@ def _draw(
     sums = [0.0, *(step.end - origin for step in steps)]
     low, width = min(sums), (max(sums) - min(sums)) or 1.0
 
-    def position(value: float) -> float:
-        return round(100 * (value - low) / width, 2)
+    def bar(start: float, end: float) -> tuple[float, float]:
+        return (
+            round(100 * (min(start, end) - low) / width, 2),
+            round(100 * abs(end - start) / width, 2),
+        )
 
     shown, running = list[ShownStep](), 0.0
-    for step in steps:
+    for step, row in zip(steps, map(row_of, steps), strict=True):
         own, other = round(step.own or 0.0, DIGITS), round(step.other or 0.0, DIGITS)
         adds = round(step.adds if step.own is None else own - other, DIGITS)
         running = round(running + adds, DIGITS)
-        row = row_of(step)
-        shown.append(
-            ShownStep(
-                row=row,
-                weight=step.weight,
-                contribution=step.adds,
-                shown=adds,
-                running=running,
-                digits=_digits(row, step.weight, step.adds, personal.profile.tags_weight),
-                start=position(min(step.start, step.end) - origin),
-                length=round(100 * abs(step.adds) / width, 2),
-                own=own,
-                other=other,
-            )
-        )
-    total = sums[-1]
+        ends = bar(step.start - origin, step.end - origin)
+        digits = _digits(row, step, personal.profile.tags_weight)
+        shown.append(ShownStep(step, row, adds, running, *ends, digits, own, other))
+    n_small = sum(step.is_small for step in steps)
+    n_large = len(steps) if n_small < MIN_FOLDED else len(steps) - n_small or len(steps)
+    small_start, small_length = bar(sums[n_large], sums[-1])
+    start, length = bar(0.0, sums[-1])
     return {
-        "steps": shown,
-        "fold": _fold(steps, shown),
-        "zero": position(0.0),
-        "start": position(min(0.0, total)),
-        "length": round(100 * abs(total) / width, 2),
+        "large": shown[:n_large],
+        "small": shown[n_large:],
+        "share": sum(step.share for step in steps[n_large:]),
+        "shown": round(sum(step.shown for step in shown[n_large:]), DIGITS),
+        "small_start": small_start,
+        "small_length": small_length,
+        "zero": bar(0.0, 0.0)[0],
+        "start": start,
+        "length": length,
     }
 
 
-def _fold(steps: Sequence[Step], shown: Sequence[ShownStep]) -> Folded | None:
-    """Return the small steps, which are the last ones; None if they are few."""
-    n_small = sum(step.is_small for step in steps)
-    if n_small < MIN_FOLDED or n_small == len(steps):
-        return None
-    small = list(shown[-n_small:])
-    first, last = small[0].edges[0], small[-1].edges[1]
-    return Folded(
-        steps=small,
-        share=sum(step.share for step in steps[-n_small:]),
-        shown=round(sum(step.shown for step in small), DIGITS),
-        running=small[-1].running,
-        start=min(first, last),
-        length=round(abs(last - first), 2),
-    )
-
-
-def _digits(row: AnyRow, weight: float | None, contribution: float, tags_weight: float) -> int:
+def _digits(row: AnyRow, step: Step, tags_weight: float) -> int:
     """Return how many digits to show, so that the factors visibly give the rounded contribution."""
-    if weight is None or not isinstance(row, TagRow):
+    if step.weight is None or not isinstance(row, TagRow):
         return DIGITS
-    shown, share = round(contribution, DIGITS), round(tags_weight, DIGITS)
+    shown, share = round(step.adds, DIGITS), round(tags_weight, DIGITS)
     for digits in range(DIGITS, _MAX_DIGITS):
-        product = round(row.affinity, digits) * round(weight, digits) * share
+        product = round(row.affinity, digits) * round(step.weight, digits) * share
         if abs(product - shown) <= 0.5 * 10**-DIGITS + 1e-9:
             return digits
     return _MAX_DIGITS
@@ -342,8 +254,7 @@ def _row(step: Step, pair: tuple[ItemId, ItemId], personal: PersonalModel, texts
         return boost_row(step.name, part, pair[0] if step.own != 0 else pair[1], texts)
     if step.n > 1:
         return ViewedRow(None, _more_viewed(step, texts))
-    title = plain_card(personal.catalogue, step.name, texts).card.title
-    return ViewedRow(step.name, title, step.kind == "disliked")
+    return ViewedRow(step.name, personal.catalogue.title(step.name), step.kind == "disliked")
 
 
 def _more_viewed(step: Step, texts: Texts) -> str:
@@ -366,7 +277,7 @@ def _names(steps: Sequence[Step], way: int, personal: PersonalModel, texts: Text
         elif step.n > 1:
             found.append(_more_viewed(step, texts))
         else:
-            title = plain_card(personal.catalogue, step.name, texts).card.title
+            title = personal.catalogue.title(step.name)
             if step.kind == "disliked":
                 found.append(texts("“{title}”, which you disliked", title=title))
             else:
