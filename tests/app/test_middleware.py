@@ -28,14 +28,6 @@ def break_path(client: TestClient, path: str) -> None:
     app.get(path)(broken)
 
 
-class TestSize:
-    def test_a_length_that_is_none_is_refused(self, client: TestClient) -> None:
-        for length in ("9" * 5000, "-1", "many", "1.5"):
-            headers = {**JSON, "content-length": length}
-            answer = client.post("/api/v1/recommend", content=BODY, headers=headers)
-            assert answer.status_code == 413
-
-
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "nl"}
 
 

@@ -67,8 +67,8 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
         found = error.errors()
-        is_unreadable = validation.is_unreadable(found)
-        status, code = (400, "unreadable") if is_unreadable else (422, "invalid")
+        is_json = found[0]["type"] != "json_invalid"
+        status, code = (422, "invalid") if is_json else (400, "unreadable")
         return _response(request, status, code, validation.describe(found))
 
     @app.exception_handler(HTTPException)

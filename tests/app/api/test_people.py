@@ -57,7 +57,7 @@ class TestPeople:
         assert again["strengths"] == {"i2": 0.5}
         assert client.post(f"{person}/undo").json()["strengths"] == state["strengths"]
         for bad, said in (
-            (0, "must not be 0"),
+            (0, "other than 0"),
             ("1x", "must be a valid number"),
             (1e10, "less than"),
         ):

@@ -1,9 +1,8 @@
 """The requests of the API as typed JSON; names equal those of the library."""
 
-import re
 from collections import Counter
-from datetime import date, datetime
-from typing import Annotated, Any, Literal, Self, TypeVar
+from datetime import date
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,11 +17,10 @@ from pydantic import (
 from pydantic import Tag as Shape
 from typing_extensions import TypeAliasType
 
-from teaser.app.api.validation import DAY, IDS, STRENGTHS, TIME, describe
+from teaser.app.api.validation import IDS, STRENGTHS, describe
 from teaser.app.http import read_json
 from teaser.app.state import (
     AS_FITTED,
-    LIMITS,
     MAIN,
     MAX_FEED_NAME,
     MAX_FILTER_TAGS,
@@ -34,7 +32,6 @@ from teaser.app.state import (
     no_export,
     read_feed,
     time_text,
-    too_much,
 )
 from teaser.app.wishes import MAX_WISHES
 from teaser.data.tags import Tag
@@ -54,10 +51,6 @@ MAX_TAGS = 200
 MAX_NAME = 2_000
 MAX_BOOST = 1e6
 MAX_ID = 2**63 - 1
-# A text before the first equal sign and one after it, as `Tag.parse` wants them.
-_TAG_PATTERN = r"^[^=]*[^=\s][^=]*=[\s\S]*\S"
-_BOOST_PATTERN = r"\S[\s\S]*:\s*[+-]?[\d.]"
-N = TypeVar("N", int, float)
 
 # The example of a request is made of the values of its fields.
 _EXAMPLES: dict[str, Any] = {
@@ -108,35 +101,12 @@ class TolerantSchema(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, json_schema_extra=_add_example)
 
 
-def _not_zero(value: N) -> N:
-    if value == 0:
-        raise ValueError("must not be 0")
-    return value
-
-
 def _whole(value: Any) -> Any:
     """Accept 3.0 for 3: JSON has one kind of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _day(value: Any) -> Any:
-    """Read a day: pydantic alone would take numbers for seconds since 1970."""
-    if isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
-        try:
-            return date.fromisoformat(value)
-        except ValueError:
-            raise ValueError(DAY) from None
-    if not isinstance(value, date | None):
-        raise ValueError(DAY)
-    return value
-
-
-def _time(value: Any) -> Any:
-    """Read a time, which JSON has as a text."""
-    try:
-        return datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise ValueError(TIME) from None
+_WHOLE = BeforeValidator(_whole)
 
 
 def _shape(history: Any) -> str:
@@ -148,8 +118,7 @@ NAME = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 ItemId = TypeAliasType(
     "ItemId",
     Annotated[
-        Annotated[int, Field(strict=True, ge=-MAX_ID - 1, le=MAX_ID), BeforeValidator(_whole)]
-        | NAME,
+        Annotated[int, Field(strict=True, ge=-MAX_ID - 1, le=MAX_ID), _WHOLE] | NAME,
         Field(
             description="The id of an item, as in the data; '17' finds 17 too.",
             examples=["e0001"],
@@ -163,16 +132,13 @@ TagText = Annotated[
         max_length=MAX_NAME,
         description="A tag as feature=value.",
         examples=["town=Ghent"],
-        json_schema_extra={"pattern": _TAG_PATTERN},
     ),
 ]
-Steps = Annotated[int, Field(strict=True, ge=-MAX_PRESSES, le=MAX_PRESSES), BeforeValidator(_whole)]
-K = Annotated[
-    int, Field(ge=1, le=MAX_K, description="How many items, at most."), BeforeValidator(_whole)
-]
+Steps = Annotated[int, Field(strict=True, ge=-MAX_PRESSES, le=MAX_PRESSES), _WHOLE]
+K = Annotated[int, Field(ge=1, le=MAX_K, description="How many items, at most."), _WHOLE]
 Share = Annotated[float, Field(ge=0, le=1)]
 Strength = Annotated[float, Field(ge=-MAX_STRENGTH, le=MAX_STRENGTH, allow_inf_nan=False)]
-Day = Annotated[date, BeforeValidator(_day)]
+Day = Annotated[date, Field(strict=False)]  # JSON has days and times as texts
 Scale = Annotated[
     Literal["robust", "paper"],
     Field(description="How raw scores become affinities; `paper` is for comparison with it."),
@@ -235,16 +201,7 @@ Boosts = Annotated[
     ),
 ]
 BoostTexts = Annotated[
-    list[
-        Annotated[
-            str,
-            Field(
-                min_length=3,
-                max_length=MAX_NAME + 30,
-                json_schema_extra={"pattern": _BOOST_PATTERN},
-            ),
-        ]
-    ],
+    list[Annotated[str, Field(min_length=3, max_length=MAX_NAME + 30)]],
     Field(
         max_length=MAX_TAGS,
         description="What is added to scores, as id:0.2 or feature=value:0.2; repeat it for "
@@ -484,14 +441,10 @@ class VariationRequest(Taste, FilteredList):
     item_id: ItemId
     changes: Changes = []
     n: Annotated[
-        int,
-        Field(ge=1, le=20, description="How many tags of the item count, at most."),
-        BeforeValidator(_whole),
+        int, Field(ge=1, le=20, description="How many tags of the item count, at most."), _WHOLE
     ] = N_TAGS
     steps: Annotated[
-        int,
-        Field(ge=1, le=MAX_PRESSES, description="How often each of them is pressed."),
-        BeforeValidator(_whole),
+        int, Field(ge=1, le=MAX_PRESSES, description="How often each of them is pressed."), _WHOLE
     ] = STEPS
 
 
@@ -536,11 +489,7 @@ class PicksRequest(BodySchema):
     picks: Ids = []
     shown: Ids = []
     # Not a narrower `K`: the document would tell the bound of `K`.
-    k: Annotated[
-        int,
-        Field(ge=1, le=MAX_PICKS, description="How many items, at most."),
-        BeforeValidator(_whole),
-    ] = 6
+    k: Annotated[int, Field(ge=1, le=MAX_PICKS, description="How many items, at most."), _WHOLE] = 6
 
 
 class SearchOptions(StrictSchema):
@@ -571,9 +520,7 @@ class NewPress(BodySchema):
     """Press + (positive) or - (negative) on a tag, `steps` times."""
 
     tag: TagText
-    steps: Annotated[
-        Steps, AfterValidator(_not_zero), Field(json_schema_extra={"not": {"const": 0}})
-    ] = 1
+    steps: Steps = 1
     lasts: LastsText = "always"
 
 
@@ -582,11 +529,9 @@ class NewView(ItemChoice):
 
     strength: Annotated[
         Strength,
-        AfterValidator(_not_zero),
         Field(
             description="How much it counts in the history, other than 0. Below 0 it was disliked; "
             "-0.125 is what data sets with dislikes have.",
-            json_schema_extra={"not": {"const": 0}},
             examples=[1.0],
         ),
     ] = 1.0
@@ -667,7 +612,7 @@ class Wishes(BodySchema):
     ]
 
 
-# Lists of a person, and imports. `people.checks` counts what is in all lists together.
+# Lists of a person, and imports. The size of a body bounds an import; `state.check` counts.
 
 
 ListName = Annotated[
@@ -694,43 +639,22 @@ class GivenEnding(TolerantSchema):
 
     kind: Literal["press", "hide"]
     name: ItemId
-    steps: Annotated[
-        int, Field(ge=-2 * MAX_PRESSES, le=2 * MAX_PRESSES), BeforeValidator(_whole)
-    ] = 0
-    until: Annotated[AwareDatetime, BeforeValidator(_time), AfterValidator(in_range)]
+    steps: Annotated[int, Field(ge=-2 * MAX_PRESSES, le=2 * MAX_PRESSES), _WHOLE] = 0
+    until: Annotated[AwareDatetime, Field(strict=False), AfterValidator(in_range)]
     is_item: bool = False
-
-
-# What the lists of an export hold, by the names of their fields.
-_KINDS: dict[str | int, str] = {
-    "history": "viewed items",
-    "presses": "pressed tags",
-    "lasting": "pressed tags",
-    "hidden": "hidden items",
-    "hidden_tags": "hidden tags",
-    "ends": "things that end by themselves",
-    "feeds": "feeds",
-}
-
-
-def _at_most(kind: str, more: int = 0) -> Any:
-    return Field(max_length=LIMITS[kind] + more)
-
-
-Presses = Annotated[list[Press], _at_most("pressed tags")]
 
 
 class GivenFeed(TolerantSchema):
     """A list as `GET .../feeds` returns it; what is not given is as in a new list."""
 
-    presses: Presses = []
+    presses: list[Press] = []
     lasting: Annotated[
-        Presses | None, Field(description="Presses that do not end; null if none ends.")
+        list[Press] | None, Field(description="Presses that do not end; null if none ends.")
     ] = None
     filters: NewFilters = NewFilters()
     variety: Share = 0.0
     balance: Share = AS_FITTED
-    ends: Annotated[list[GivenEnding], _at_most("things that end by themselves")] = []
+    ends: list[GivenEnding] = []
 
     def stored(self) -> dict[str, Any]:
         """Return the feed as it is stored."""
@@ -797,14 +721,14 @@ class NewShare(BodySchema):
 class GivenState(GivenFeed):
     """The state in an export: the current list, and what holds for all lists."""
 
-    history: Annotated[list[ItemId], _at_most("viewed items")]
-    presses: Presses
-    hidden: Annotated[list[ItemId], _at_most("hidden items")]
-    strengths: Annotated[dict[NAME, Strength], _at_most("viewed items")] = {}
+    history: list[ItemId]
+    presses: list[Press]
+    hidden: list[ItemId]
+    strengths: dict[NAME, Strength] = {}
     about: AboutTags = []
-    hidden_tags: Annotated[list[TagText], _at_most("hidden tags")] = []
+    hidden_tags: list[TagText] = []
     feed: AnyListName = MAIN
-    feeds: Annotated[list[NamedFeed], _at_most("feeds", more=1)] = []
+    feeds: list[NamedFeed] = []
     profiling: bool = True
     order: Order = "appeal"
 
@@ -841,20 +765,13 @@ class GivenExport(TolerantSchema):
         ------
         ParameterError
             If it is no export, or is damaged.
-        LimitError
-            If a list in it is longer than what can be stored.
         """
         try:
             return cls.model_validate(read_json(text))
         except ParameterError as error:
             raise no_export(str(error)) from None
         except ValidationError as error:
-            errors = error.errors(include_url=False)
-            kind = _KINDS.get(errors[0]["loc"][-1]) if errors[0]["loc"] else None
-            if kind and errors[0]["type"] == "too_long":
-                n = errors[0]["ctx"]["actual_length"]
-                raise too_much(kind, n) from None
-            raise no_export(describe(errors)) from None
+            raise no_export(describe(error.errors(include_url=False))) from None
 
     def event(self) -> Event:
         """Return the action that replaces a person's state by this one."""
