@@ -1,12 +1,9 @@
 """The requests of the API as typed JSON; names equal those of the library."""
 
-from collections import Counter
-from datetime import date
+from datetime import date, datetime
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
-    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -28,9 +25,9 @@ from teaser.app.state import (
     Draft,
     Event,
     Order,
-    in_range,
     no_export,
     read_feed,
+    read_time,
     time_text,
 )
 from teaser.app.wishes import MAX_WISHES
@@ -640,7 +637,7 @@ class GivenEnding(TolerantSchema):
     kind: Literal["press", "hide"]
     name: ItemId
     steps: Annotated[int, Field(ge=-2 * MAX_PRESSES, le=2 * MAX_PRESSES), _WHOLE] = 0
-    until: Annotated[AwareDatetime, Field(strict=False), AfterValidator(in_range)]
+    until: Annotated[datetime, BeforeValidator(read_time)]
     is_item: bool = False
 
 
@@ -733,10 +730,7 @@ class GivenState(GivenFeed):
     order: Order = "appeal"
 
     def draft(self) -> Draft:
-        """Return the state as it is stored; raise `ParameterError` if two lists have one name."""
-        names = Counter(feed.feed for feed in self.feeds)
-        if twice := [name for name, n in names.items() if n > 1]:
-            raise ParameterError(f"Two of its lists have one name, {twice[0]!r}.")
+        """Return the state as it is stored."""
         ends = {(e.is_item, e.name): time_text(e.until) for e in self.ends if e.kind == "hide"}
         feeds = {MAIN: self.stored()} | {feed.feed: feed.stored() for feed in self.feeds}
         feeds[self.feed] = self.stored()

@@ -38,6 +38,8 @@ def describe(errors: Sequence[Mapping[str, Any]]) -> str:
         remedy = f"The request needs a body; it {_OBJECT}" if where == "body" else "Give a value"
         return f"{where}: is missing. {remedy}."
     message = _ID if set(types) - {IDS, STRENGTHS} else _message(first)
+    if kind == "value_error":  # ours; it says what was found
+        return f"{where}: {message}"
     found = "" if kind == "extra_forbidden" else f", found {_shown(first.get('input'))}"
     return f"{where}: {message}{found}."
 
@@ -46,11 +48,9 @@ def _message(error: Mapping[str, Any]) -> str:
     """Return what pydantic says of a value, after its place: must be less than or equal to 5."""
     if error["type"] == "list_type" and error["loc"][-1] == IDS:
         return _HISTORY
-    said = re.sub(r"^(Value error, |\w+ should (?=be|have|match))", "", str(error["msg"]))
-    said = said.replace(" after validation", "")
-    if error["type"] in _OWN or said.startswith("must"):
-        return _OWN.get(error["type"], said)
-    return f"must {said}" if said != error["msg"] else said[:1].lower() + said[1:]
+    said = re.sub(r"^(Value error, |\w+ should )| after validation", "", str(error["msg"]))
+    is_cut = said.startswith(("be ", "have ", "match "))
+    return _OWN.get(error["type"], f"must {said}" if is_cut else said[:1].lower() + said[1:])
 
 
 def _shown(value: Any) -> str:

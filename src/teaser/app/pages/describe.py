@@ -22,7 +22,6 @@ from teaser.app.state import (
     Event,
     ListFilter,
     State,
-    in_range,
     parts_of,
     read_time,
 )
@@ -62,7 +61,6 @@ class Clock:
 
     def describe_end(self, until: datetime, texts: Texts) -> EndView:
         """Describe an end: by the last day that it leaves, which is near in most cases."""
-        until = in_range(until)  # else a time may have no day in this zone
         local = until.astimezone(self.zone)
         last = (local - timedelta(microseconds=1)).date()
         if last <= self.today:
