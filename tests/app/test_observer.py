@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from teaser.app.monitoring import RequestRecord, Traces, begin_request, configure_logs
 from teaser.app.settings import Settings
 from teaser.console import visible_line
-from teaser.errors import MissingPackageError, ParameterError
+from teaser.errors import MissingPackageError
 
 ID = "x-request-id"
 ACCEPT = (b"accept", b"application/json, text/event-stream")
@@ -261,17 +261,6 @@ def test_failures_are_marked_and_say_nothing_more(
 def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(MissingPackageError, match=r"opentelemetry.*\[traces\]"):
-        Traces()
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("OTEL_TRACES_EXPORTER", "zipkin"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]
-)
-def test_other_ways_to_send_are_refused(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
-    monkeypatch.setenv(name, value)
-    with pytest.raises(ParameterError, match=f"{value}.*otlp"):
         Traces()
 
 
