@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from teaser.app.api import validation
-from teaser.app.http import EMBED, MCP, MONITORING, Refusal, Refused, Scope
+from teaser.app.http import EMBED, MCP, MONITORING, Refusal, RefusedError, Scope
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.monitoring import current_request
 from teaser.app.pages.render import render, visitor_of
@@ -92,16 +92,16 @@ def add_error_handlers(app: FastAPI) -> None:
 def refusal_of(app: FastAPI) -> Refusal:
     """Return a function that makes the response to a request that is refused or failed."""
 
-    def refuse(scope: Scope, reason: Refused | Exception) -> Response:
+    def refuse(scope: Scope, reason: Exception) -> Response:
         request = Request({**scope, "app": app})
         if isinstance(reason, TeaserError):
             return _expected(request, reason)
-        if isinstance(reason, Exception):
-            log.error("a request failed", exc_info=reason)
-            return _response(request, *status_of(reason), "Something went wrong on our side.")
-        response = _response(request, reason.status, reason.code, reason.message)
-        response.headers.update(reason.headers)
-        return response
+        if isinstance(reason, RefusedError):
+            response = _response(request, reason.status, reason.code, reason.message)
+            response.headers.update(reason.headers)
+            return response
+        log.error("a request failed", exc_info=reason)
+        return _response(request, *status_of(reason), "Something went wrong on our side.")
 
     return refuse
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from threading import Lock
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
@@ -41,19 +41,14 @@ _MAX_BUCKETS = 20_000
 _LOOPBACK = ("127.0.0.0/8", "::1")
 
 
-class Refused(NamedTuple):
+@dataclass(eq=False)
+class RefusedError(Exception):
     """Why a request is refused: status, code, message, further headers of the answer."""
 
     status: int
     code: str
     message: str
-    headers: Mapping[str, str] = {}
-
-
-def too_many(seconds: int) -> Refused:
-    """Return the refusal of a request that comes too soon."""
-    message = f"Too many requests. Wait {seconds} second{'s' * (seconds != 1)}."
-    return Refused(429, "too_many_requests", message, {"Retry-After": str(seconds)})
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class RateLimit:
@@ -89,6 +84,12 @@ class RateLimit:
             if len(self._buckets) > _MAX_BUCKETS:
                 self._buckets.popitem(last=False)
         return wait
+
+    def spend(self, name: str) -> None:
+        """Take one request from a bucket, or refuse it."""
+        if wait := self.take(name):
+            message = f"Too many requests. Wait {wait} second{'s' * (wait != 1)}."
+            raise RefusedError(429, "too_many_requests", message, {"Retry-After": str(wait)})
 
 
 @dataclass(frozen=True)
@@ -382,7 +383,7 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Refusal = Callable[[Scope, Refused | Exception], Response]
+Refusal = Callable[[Scope, Exception], Response]
 
 HEADERS = [
     (
@@ -546,11 +547,9 @@ class Guard:
             await send(message)
 
         try:
-            reason = self._check_host(request) or await self._check_sender(request)
-            body = reason or await self._read_body(request, receive)
-            if isinstance(body, Refused):
-                await self.refusal(scope, body)(scope, receive, send_guarded)
-                return
+            self._check_host(request)
+            await self._check_sender(request)
+            body = await self._read_body(request, receive)
             cookies += await self._first_cookie(request)
             first = iter([{"type": "http.request", "body": body, "more_body": False}])
 
@@ -565,84 +564,74 @@ class Guard:
                 raise  # the connection must end: half an answer cannot be taken back
             await self.refusal(scope, error)(scope, receive, send_guarded)
 
-    def _check_host(self, request: Request) -> Refused | None:
-        """Return why the host or rate of a request is refused; None if it is not."""
-        path = request.scope["path"]
+    def _check_host(self, request: Request) -> None:
+        """Refuse a request under another name, or that comes too soon."""
+        path, address = request.scope["path"], address_of(request.scope)
         if path == HEALTH:  # whoever asks, by whatever name, learns nothing
-            return None
+            return
         if not self.settings.is_own_host(request.headers.get("host", "")):
-            return Refused(
+            raise RefusedError(
                 421,
                 "unknown_host",
                 "This server does not answer under that name. Use its address, or let its "
                 "operator add the name with --host-name.",
             )
-        if path in MONITORING and is_among(address_of(request.scope), self.settings.monitoring):
-            return None
-        seconds = self.services.limits.addresses.take(address_of(request))
-        return too_many(seconds) if seconds else None
+        if not (path in MONITORING and is_among(address, self.settings.monitoring)):
+            self.services.limits.addresses.spend(address)
 
-    async def _check_sender(self, request: Request) -> Refused | None:
+    async def _check_sender(self, request: Request) -> None:
         """Check the key, or the origin where no key is needed, and the form of a person's id."""
         path, writes = request.scope["path"], request.method not in ("GET", "OPTIONS")
-        if not (path == MCP or path.startswith(_API)):
-            if path in MONITORING:
-                return await self._check_watcher(request)
-            if path == EMBED:
-                return self._check_embedder(request)
+        person = _PERSON.match(path)
+        if path in MONITORING:
+            await self._check_watcher(request)
+        elif path == EMBED:
+            self._check_embedder(request)
+        elif not (path == MCP or path.startswith(_API)):
             if request.method == "POST":
                 need_own_origin(request)
-            return self._limit_imports(request)
-        is_admin = path.startswith(_ADMIN) and not is_loopback(self.settings.host)
-        found = _PERSON.match(path)
-        is_own = found is not None and found[1] == _OWN
-        if self.settings.needs_keys or is_admin or is_own:
-            if (refused := await self._check_key(request)) is not None:
-                return refused
-        elif writes or found is not None:
+        elif (
+            self.settings.needs_keys
+            or (path.startswith(_ADMIN) and not is_loopback(self.settings.host))
+            or (person and person[1] == _OWN)
+        ):
+            await self._check_key(request)
+            if person and person[1] == _OWN:
+                await self._find_own(request, path[person.end() :])
+        elif writes or person:
             refuse_other_sites(request)
-        if found is not None and is_own:
-            return await self._find_own(request, path[found.end() :])
-        found = found if writes else None
-        if found is not None and not _PERSON_ID.fullmatch(found[1]):
-            return Refused(422, "invalid", "person_id must be an id as POST /people gave it.")
-        return self._limit_imports(request)
-
-    def _limit_imports(self, request: Request) -> Refused | None:
-        """Refuse an import of a person of the API, or from an address, that comes too often.
-
-        This holds also where the rate of requests has no limit.
-        """
         path = request.scope["path"]
-        if request.method != "POST" or not self.settings.takes_import(path):
-            return None
-        names = _PERSON.findall(path)
-        if not (names and self.settings.needs_keys):  # a program imports for many people
-            names.append(address_of(request.scope))
-        seconds = max(map(self.services.limits.imports.take, names))
-        return too_many(seconds) if seconds else None
+        if writes and (person := _PERSON.match(path)) and not _PERSON_ID.fullmatch(person[1]):
+            said = "person_id must be an id as POST /people gave it."
+            raise RefusedError(422, "invalid", said)
+        if request.method == "POST" and self.settings.takes_import(path):
+            # This holds also where the rate of requests has no limit.
+            names = _PERSON.findall(path)
+            if not (names and self.settings.needs_keys):  # a program imports for many people
+                names.append(address_of(request.scope))
+            for name in names:
+                self.services.limits.imports.spend(name)
 
-    async def _check_watcher(self, request: Request) -> Refused | None:
-        """Return why the sender may not see how the server is doing."""
+    async def _check_watcher(self, request: Request) -> None:
+        """Refuse who may not see how the server is doing."""
         allowed = self.settings.monitoring
         if request.scope["path"] == HEALTH or is_among(address_of(request.scope), allowed):
-            return None
-        if "key" in [name.strip() for name in allowed.split(",")]:
-            return await self._check_key(request)
-        said = "Only some addresses may see this. Let TEASER_MONITORING name it."
-        return Refused(403, "forbidden", said)
+            return
+        if "key" not in [name.strip() for name in allowed.split(",")]:
+            said = "Only some addresses may see this. Let TEASER_MONITORING name it."
+            raise RefusedError(403, "forbidden", said)
+        await self._check_key(request)
 
-    def _check_embedder(self, request: Request) -> Refused | None:
-        """Return why the page that wants to show the list is refused."""
+    def _check_embedder(self, request: Request) -> None:
+        """Refuse a page that may not show the list."""
         source = request.headers.get("origin", "")
         allowed = [own_origin(request), *map(_origin, self.settings.embedders)]
-        if request.method != "POST" or (source and _origin(source) in allowed):
-            return None
-        page = shortened(source) or "no site that it names"
-        said = f"A page of {page} may not show this list. Let TEASER_ORIGINS have its origin."
-        return Refused(403, "forbidden", said)
+        if request.method == "POST" and not (source and _origin(source) in allowed):
+            page = shortened(source) or "no site that it names"
+            said = f"A page of {page} may not show this list. Let TEASER_ORIGINS have its origin."
+            raise RefusedError(403, "forbidden", said)
 
-    async def _find_own(self, request: Request, rest: str) -> Refused | None:
+    async def _find_own(self, request: Request, rest: str) -> None:
         """Put the id of the person whom `User-Id` names into the path; nothing logs a path."""
         try:
             name = request.headers.get("user-id", "").encode("latin-1").decode().strip()
@@ -650,7 +639,7 @@ class Guard:
             name = ""
         if not 0 < len(name) <= _MAX_USER_ID:
             said = f"Name the user in the header User-Id: 1 to {_MAX_USER_ID} characters in UTF-8."
-            return Refused(422, "invalid", said)
+            raise RefusedError(422, "invalid", said)
         key_name, catalogue = request.scope["teaser_key"], self.services.holder.current
         find = partial(self.services.store.own_person, key_name, name)
         if (person_id := await self.services.threads.run(find)) is None:
@@ -658,52 +647,48 @@ class Guard:
             history = await asyncio.to_thread(known_history, catalogue, name)
             person_id = await self.services.threads.run(partial(find, history))
         request.scope["path"] = f"{_API}people/{person_id}{rest}"
-        return self._limit_imports(request)
 
-    async def _check_key(self, request: Request) -> Refused | None:
-        """Return why the key of a request is refused; its requests count for it alone."""
+    async def _check_key(self, request: Request) -> None:
+        """Refuse a request without a known key; its requests count for it alone."""
         kind, _, key = request.headers.get("authorization", "").partition(" ")
         key = key.strip()
         needed = {"WWW-Authenticate": "Bearer"}
         if kind.lower() != "bearer" or not key:
             message = "A key is needed. Send it as Authorization: Bearer tk_..."
-            return Refused(401, "unauthorized", message, needed)
+            raise RefusedError(401, "unauthorized", message, needed)
         name = await self.services.threads.run(partial(self.services.store.key_name, key))
         if name is None:
-            return Refused(401, "unauthorized", "This key is not known, or was revoked.", needed)
+            message = "This key is not known, or was revoked."
+            raise RefusedError(401, "unauthorized", message, needed)
         if request.scope["path"].startswith(_ADMIN) and name not in self.settings.admins:
             message = "This key may not do this. Let TEASER_ADMIN_KEYS have its name."
-            return Refused(403, "forbidden", message)
+            raise RefusedError(403, "forbidden", message)
         request.scope["teaser_key"] = name
         # Every request counts for its address first, so those with a wrong key count there.
         self.services.limits.addresses.take(address_of(request.scope), -1)
-        seconds = self.services.limits.keys.take(key)
-        return too_many(seconds) if seconds else None
+        self.services.limits.keys.spend(key)
 
-    async def _read_body(self, request: Request, receive: Receive) -> bytes | Refused:
-        """Return the whole body, or why it is refused: too large or too slow."""
+    async def _read_body(self, request: Request, receive: Receive) -> bytes:
+        """Return the whole body, unless it is too large or too slow."""
         if request.method == "GET":
             return b""
         largest = self.settings.largest_body(request.scope["path"])
-        too_large = Refused(
-            413, "too_large", f"The request is larger than {largest:,} bytes.", _CLOSE
-        )
-        if int(request.headers.get("content-length", 0)) > largest:
-            return too_large
         body, has_more = bytearray(), True
+        size = int(request.headers.get("content-length", 0))
         try:
             async with asyncio.timeout(self.settings.idle_timeout):
-                while has_more:
+                while has_more and size <= largest:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
                     body += message.get("body", b"")
-                    has_more = message.get("more_body", False)
-                    if len(body) > largest:
-                        return too_large
+                    has_more, size = message.get("more_body", False), len(body)
         except TimeoutError:
             late = f"The body did not come within {self.settings.idle_timeout:g} seconds."
-            return Refused(408, "request_timeout", late, _CLOSE)
+            raise RefusedError(408, "request_timeout", late, _CLOSE) from None
+        if size > largest:
+            large = f"The request is larger than {largest:,} bytes."
+            raise RefusedError(413, "too_large", large, _CLOSE)
         return bytes(body)
 
     async def _first_cookie(self, request: Request) -> list[tuple[bytes, bytes]]:

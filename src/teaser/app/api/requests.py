@@ -264,14 +264,10 @@ class PersonBoostOptions(PersonOptions):
     def boosts(self) -> dict[str, float]:
         """Return boosts by id or tag, or raise `ParameterError` for one that is out of bounds."""
         boosts = parse_boosts(self.boost)
-        if len(boosts) > MAX_TAGS:
-            raise ParameterError(f"There are at most {MAX_TAGS} boosts, found {len(boosts)}.")
-        for name, number in boosts.items():
-            if abs(number) > MAX_BOOST:
-                raise ParameterError(
-                    f"The boost of {name!r} must be from {-MAX_BOOST:,.0f} to {MAX_BOOST:,.0f}, "
-                    f"found {number:g}."
-                )
+        if len(boosts) > MAX_TAGS or any(abs(number) > MAX_BOOST for number in boosts.values()):
+            raise ParameterError(
+                f"There are at most {MAX_TAGS} boosts, from {-MAX_BOOST:,.0f} to {MAX_BOOST:,.0f}."
+            )
         return boosts
 
 
