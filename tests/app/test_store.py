@@ -91,7 +91,7 @@ class TestPeople:
         with pytest.raises(LimitError) as raised:
             append(store, person_id, PLUS)
         assert raised.value.facts["limit"] == 3
-        assert len(store.events(person_id)) == 3
+        assert len(store.export(person_id).events) == 3
         store.close()
 
 

@@ -49,7 +49,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
             running.kill()
             said += running.stdout.readlines()
         acknowledged = int([line for line in said if line.endswith("\n")][-1])
-        stored = [e.data["item"] for e in store.events(person_id)]
+        stored = [e.data["item"] for e in store.export(person_id).events]
         assert stored == list(range(len(stored)))
         assert acknowledged + 1 <= len(stored) <= acknowledged + 2
         assert store.state(person_id).history == tuple(stored)
@@ -270,7 +270,11 @@ class TestTrouble:
 
         with pytest.raises(StoreError, match="full"):
             fill()
-        assert len(store.events(person_id)) == len(store.state(person_id).history) == len(stored)
+        assert (
+            len(store.export(person_id).events)
+            == len(store.state(person_id).history)
+            == len(stored)
+        )
         assert stored
         store.close()
 

@@ -275,7 +275,6 @@ def _signer(key: bytes) -> Signer:
 
 
 _PORTS = {"http": 80, "https": 443}
-_FOREIGN = "This form was sent from another site, so nothing was changed."
 _OTHER_SITES = ("cross-site", "same-site")
 
 
@@ -330,25 +329,22 @@ def read_object(text: str, name: str) -> dict[str, Any]:
     return given
 
 
-def need_own_origin(request: Request) -> None:
-    """Raise `TeaserError` unless the headers show that a page of this site sent the form."""
-    site = request.headers.get("sec-fetch-site")
-    source = request.headers.get("origin") or request.headers.get("referer")
-    is_own = _origin(source) == own_origin(request) if source else site == "same-origin"
-    if not is_own or site in _OTHER_SITES:
-        raise TeaserError(_FOREIGN, problem="foreign origin")
+def need_own_origin(request: Request, *, or_program: bool = False) -> None:
+    """Raise `TeaserError` unless the headers show that a page of this site sent a request.
 
-
-def refuse_other_sites(request: Request) -> None:
-    """Raise `TeaserError` if the headers show that a page of another site sent a request.
-
-    Browsers send at least one of the two headers with what a page of another site asks for.
-    Programs send neither.
+    Browsers send at least one of these headers with what a page of another site asks for. Programs
+    send none of them, and pass with `or_program`.
     """
+    site = request.headers.get("sec-fetch-site")
     source = request.headers.get("origin")
-    is_foreign = source is not None and _origin(source) != own_origin(request)
-    if is_foreign or request.headers.get("sec-fetch-site") in _OTHER_SITES:
-        raise TeaserError(_FOREIGN, problem="foreign origin")
+    if not or_program:
+        source = source or request.headers.get("referer")
+    is_own = or_program or site == "same-origin"
+    if source:
+        is_own = _origin(source) == own_origin(request)
+    if not is_own or site in _OTHER_SITES:
+        said = "This form was sent from another site, so nothing was changed."
+        raise TeaserError(said, problem="foreign origin")
 
 
 def own_origin(request: Request) -> str | None:
@@ -599,7 +595,7 @@ class Guard:
             if person and person[1] == _OWN:
                 await self._find_own(request, path[person.end() :])
         elif writes or person:
-            refuse_other_sites(request)
+            need_own_origin(request, or_program=True)
         path = request.scope["path"]
         if writes and (person := _PERSON.match(path)) and not _PERSON_ID.fullmatch(person[1]):
             said = "person_id must be an id as POST /people gave it."

@@ -49,7 +49,6 @@ Kind = Literal[
     "undo",
     "redo",
 ]
-KINDS = get_args(Kind)
 
 MAX_ABOUT = 200
 MAX_PRESS_TAGS = 20
@@ -79,7 +78,7 @@ class Event:
     Attributes
     ----------
     kind
-        One of `KINDS`.
+        One of `Kind`.
     data
         `item` for view and remove, and with view `strength` where it is not 1;
         `item` or `tag` for hide and unhide; `presses` (tag text -> steps) for press;
@@ -192,14 +191,7 @@ class ListFilter:
 
     def to_json(self) -> dict[str, Any]:
         """Return the conditions that there are, as they are stored."""
-        parts = {
-            "only": list(self.only),
-            "without": list(self.without),
-            "at_most": dict(self.at_most),
-            "at_least": dict(self.at_least),
-            "when": self.when,
-        }
-        return {name: value for name, value in parts.items() if value}
+        return {name: value for name, value in vars(self).items() if value}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -270,13 +262,13 @@ class Feed:
 
     def to_json(self) -> dict[str, Any]:
         """Return the feed as it is stored, such as in a copy that another feed begins with."""
-        return _feed_json(
-            presses=dict(self.presses if self.lasting is None else self.lasting),
-            temporary=[[e.name, e.steps, time_text(e.until)] for e in self.ends],
-            filters=self.filters.to_json(),
-            variety=self.variety,
-            balance=self.balance,
-        )
+        return {
+            "presses": dict(self.presses if self.lasting is None else self.lasting),
+            "temporary": [[e.name, e.steps, time_text(e.until)] for e in self.ends],
+            "filters": self.filters.to_json(),
+            "variety": self.variety,
+            "balance": self.balance,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], now: datetime | None = None) -> Self:
@@ -378,12 +370,6 @@ class State:
         return sum(end.steps for end in self.ends if end.kind == "press" and end.name == text)
 
 
-def _feed_json(**given: Any) -> dict[str, Any]:
-    """Return a feed as it is stored; what is not given is as in a new list."""
-    usual = {"presses": {}, "temporary": [], "filters": {}, "variety": 0.0, "balance": AS_FITTED}
-    return {**usual, **given}
-
-
 # The parts of a draft that are dicts.
 _PAIRS = ("history", "hidden", "hidden_tags", "feeds")
 
@@ -410,7 +396,7 @@ class Draft:
     profiling: bool = True
     order: Order = "appeal"
     feed: str = MAIN
-    feeds: dict[str, dict[str, Any]] = field(default_factory=lambda: {MAIN: _feed_json()})
+    feeds: dict[str, dict[str, Any]] = field(default_factory=lambda: {MAIN: read_feed({})})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -439,15 +425,11 @@ class Draft:
             feeds={name: feed.to_json() for name, feed in feeds.items()},
         )
 
-    def state(
-        self,
-        now: datetime | None,
-        *,
-        undoable: Event | None = None,
-        redoable: Event | None = None,
-        n_events: int = 0,
-    ) -> State:
-        """Return the state at a time; None is before anything ends."""
+    def state(self, now: datetime | None, **course: Any) -> State:
+        """Return the state at a time; None is before anything ends.
+
+        `course` has what the draft does not know: `undoable`, `redoable`, `n_events`.
+        """
         feeds = {name: Feed.from_json(feed, now) for name, feed in self.feeds.items()}
         current = feeds[self.feed]
         hidden, hidden_tags = _not_ended(self.hidden, now), _not_ended(self.hidden_tags, now)
@@ -460,15 +442,13 @@ class Draft:
             history=tuple(self.history),
             hidden=tuple(hidden),
             about=self.about,
-            undoable=undoable,
-            redoable=redoable,
-            n_events=n_events,
             strengths={item: x for item, x in self.history.items() if x != 1},
             hidden_tags=tuple(hidden_tags),
             feed=self.feed,
             feeds=feeds,
             profiling=self.profiling,
             order=self.order,
+            **course,
         )
 
     def apply(self, event: Event) -> None:
@@ -526,12 +506,13 @@ class Draft:
 
 def read_feed(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return a feed as it is stored, from one that may lack parts or end twice at one time."""
-    feed = _feed_json(
-        presses={tag: int(steps) for tag, steps in data.get("presses", {}).items()},
-        filters=ListFilter.from_json(data.get("filters", {})).to_json(),
-        variety=float(data.get("variety", 0.0)),
-        balance=float(data.get("balance", AS_FITTED)),
-    )
+    feed: dict[str, Any] = {
+        "presses": {tag: int(steps) for tag, steps in data.get("presses", {}).items()},
+        "temporary": [],
+        "filters": ListFilter.from_json(data.get("filters", {})).to_json(),
+        "variety": float(data.get("variety", 0.0)),
+        "balance": float(data.get("balance", AS_FITTED)),
+    }
     for tag, steps, until in data.get("temporary", ()):
         _press(feed, {tag: steps}, until)
     return feed
@@ -611,8 +592,8 @@ def state_after(state: State, event: Event, now: datetime | None = None) -> Stat
     """
     draft = Draft.from_state(state)
     draft.apply(event)
-    undoable, redoable = state.undoable, state.redoable
-    return draft.state(now, undoable=undoable, redoable=redoable, n_events=state.n_events)
+    course = ("undoable", "redoable", "n_events")
+    return draft.state(now, **{name: getattr(state, name) for name in course})
 
 
 def check(state: State, event: Event) -> None:
@@ -666,10 +647,6 @@ def check(state: State, event: Event) -> None:
         case "redo":
             if state.redoable is None:
                 raise ParameterError("There is nothing to redo.", problem="nothing to redo")
-        case "reset":
-            pass
-        case _:
-            raise ParameterError(f"Unknown action {event.kind!r}. Known: {', '.join(KINDS)}.")
     if "until" in data:
         read_time(data["until"])
     if event.kind in ("view", "press", "hide", "make_feed"):

@@ -449,10 +449,6 @@ class Store:
         *before, last = [Event(each.kind, each.data) for each in found]
         return state_of(before, self._clock()), last
 
-    def events(self, person_id: str) -> list[StoredEvent]:
-        """Return all actions of a person, in order."""
-        return self.export(person_id).events
-
     def export(self, person_id: str) -> Stored:
         """Return all that is stored for a person."""
 

@@ -71,10 +71,7 @@ class ModelInput:
         return varied(
             self.catalogue.model,
             variety=variety,
-            k=asked.k,
-            exclude_history=asked.exclude_history,
-            negative_reasons=asked.negative_reasons,
-            **self.taste,
+            **self._options(asked),
             **filters,
         )
 
@@ -116,10 +113,7 @@ class ModelInput:
             changes,
             n=asked.n,
             steps=asked.steps,
-            k=asked.k,
-            exclude_history=asked.exclude_history,
-            negative_reasons=asked.negative_reasons,
-            **self.taste,
+            **self._options(asked),
             **self._filters(asked, {}),
         )
 
@@ -164,6 +158,10 @@ class ModelInput:
                 "about": [{"tag": t, "part": part} for t, part in ordered if isinstance(t, Tag)],
             }
         )
+
+    def _options(self, asked: requests.ListOptions) -> dict[str, Any]:
+        names = ("k", "exclude_history", "negative_reasons")
+        return {**self.taste, **{name: getattr(asked, name) for name in names}}
 
     def _filters(self, asked: requests.ListOptions, boost: Mapping[str, float]) -> Filters:
         """Return the filters of a request, and of a person what they hid."""
