@@ -156,7 +156,7 @@ def test_imports_fill_a_budget_of_bytes_and_then_end_with_413(client: TestClient
 
 
 def test_the_budget_counts_all_events_in_both_databases(store: Store) -> None:
-    person_id, _ = store.create_person()
+    person_id = store.create_person()
     tags = [f"theme={'x' * 990}{i:03}" for i in range(50)]
     event = Event("filter", {"filters": {"only": tags}})
     size = len(json.dumps(dict(event.data)))

@@ -41,7 +41,7 @@ while True:
 def test_a_killed_process_loses_nothing_that_it_acknowledged(
     database_url: str, store: Store
 ) -> None:
-    person_id, _ = store.create_person()
+    person_id = store.create_person()
     stored: list[int] = []
     for length in (1, 7, 40):
         with forked(ENDLESS, database_url, person_id, str(len(stored))) as running:
@@ -179,7 +179,7 @@ def test_a_statement_ends_in_time_at_the_server_or_here(postgres: Postgres) -> N
 def test_a_connection_that_was_cut_while_idle_is_replaced(postgres: Postgres) -> None:
     store = Store(postgres.emptied())
     store.migrate()
-    person_id, _ = store.create_person()
+    person_id = store.create_person()
     with psycopg.connect(postgres.url, autocommit=True) as other:
         other.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
@@ -207,7 +207,7 @@ class TestMigrations:
                 each.process.join()
         assert [each.process.exitcode for each in running] == [0] * 4
         store = Store(database_url)
-        person_id, _ = store.create_person()
+        person_id = store.create_person()
         assert store.state(person_id) == State()
         store.close()
 
@@ -242,7 +242,7 @@ class TestTrouble:
     def test_a_read_only_database_refuses_and_says_so(
         self, store: Store, database_url: str, tmp_path: Path
     ) -> None:
-        person_id, _ = store.create_person()
+        person_id = store.create_person()
         if database_url.startswith("sqlite"):
             url = f"sqlite:///file:{tmp_path / 'people.db'}?mode=ro&uri=true"
         else:
@@ -257,7 +257,7 @@ class TestTrouble:
     def test_a_full_disk_refuses_and_loses_nothing(self, tmp_path: Path) -> None:
         store = Store(f"sqlite:///{tmp_path / 'people.db'}")
         store.migrate()
-        person_id, _ = store.create_person()
+        person_id = store.create_person()
         pages = store._database.read(lambda c: c.exec_driver_sql("PRAGMA page_count").scalar())
         store._database.read(
             lambda c: c.exec_driver_sql(f"PRAGMA max_page_count={(pages or 0) + 20}")
@@ -321,7 +321,7 @@ def test_no_text_of_a_deleted_person_is_left_in_the_files(tmp_path: Path) -> Non
     store.migrate()
     people = []
     for name in ("Wanda", "Bruno"):
-        person_id, _ = store.create_person()
+        person_id = store.create_person()
         people.append(person_id)
         for n in range(9):
             append(store, person_id, Event("view", {"item": f"{name} {n}"}))

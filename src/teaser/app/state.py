@@ -6,7 +6,7 @@ state at one moment: what had ended by then is not in it.
 
 import copy
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, Literal, Self, get_args
@@ -549,15 +549,25 @@ class Replayed:
 
     Attributes
     ----------
+    events
+        The events.
     draft
         The state as it is stored.
     undo_seq, redo_seq
         The numbers of the events, from 1, that undo and redo would apply to; None for none.
     """
 
+    events: Sequence[Event]
     draft: Draft
     undo_seq: int | None
     redo_seq: int | None
+
+    def state(self, now: datetime | None = None) -> State:
+        """Return the state at a time; None is before anything ends."""
+        seqs = self.undo_seq, self.redo_seq
+        undoable, redoable = (None if n is None else self.events[n - 1] for n in seqs)
+        course = {"undoable": undoable, "redoable": redoable, "n_events": len(self.events)}
+        return self.draft.state(now, **course)
 
 
 def replay(events: Iterable[Event]) -> Replayed:
@@ -574,15 +584,12 @@ def replay(events: Iterable[Event]) -> Replayed:
     draft = Draft()
     for place in done:
         draft.apply(known[place])
-    return Replayed(draft, *(stack[-1] + 1 if stack else None for stack in (done, undone)))
+    return Replayed(known, draft, *(stack[-1] + 1 if stack else None for stack in (done, undone)))
 
 
 def state_of(events: Iterable[Event], now: datetime | None = None) -> State:
     """Return the state that events lead to, at a time; None is before anything ends."""
-    known = list(events)
-    found = replay(known)
-    tops = [None if seq is None else known[seq - 1] for seq in (found.undo_seq, found.redo_seq)]
-    return found.draft.state(now, undoable=tops[0], redoable=tops[1], n_events=len(known))
+    return replay(events).state(now)
 
 
 def state_after(state: State, event: Event, now: datetime | None = None) -> State:

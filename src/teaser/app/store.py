@@ -382,18 +382,14 @@ class Store:
         """The key that signs tokens of the site: made with the tables, shared by all processes."""
         return str(self._setting("signing_key")).encode()
 
-    def create_person(
-        self, *, with_token: bool = False, token: str | None = None
-    ) -> tuple[str, str | None]:
-        """Add a person; return the id, and the secret token if there is one.
+    def create_person(self, token: str | None = None) -> str:
+        """Add a person and return the id; one with a token is a visitor of the site.
 
-        A `token` that is given becomes the person's. Two calls with the same token return the same
-        person.
+        Two calls with the same token return the same person.
         """
-        token = token or (secrets.token_urlsafe(32) if with_token else None)
         person_id = id_of(token) if token else secrets.token_urlsafe(32)
         self._add_person(person_id, is_site=token is not None)
-        return person_id, token
+        return person_id
 
     def _add_person(self, person_id: str, *, is_site: bool) -> None:
         """Add a person without history, unless there is one of that id."""
@@ -738,12 +734,8 @@ class Store:
             after = draft.state(now, undoable=event, n_events=seq)
             return after, {"undo_seq": seq, "redo_seq": None}
         stored = self._database.read(lambda c: self._events(c, row.id, row.version))
-        done = [*(Event(each.kind, each.data) for each in stored), event]
-        found = replay(done)
-        seqs = {"undo_seq": found.undo_seq, "redo_seq": found.redo_seq}
-        undoable, redoable = (None if n is None else done[n - 1] for n in seqs.values())
-        after = found.draft.state(now, undoable=undoable, redoable=redoable, n_events=seq)
-        return after, seqs
+        found = replay([*(Event(each.kind, each.data) for each in stored), event])
+        return found.state(now), {"undo_seq": found.undo_seq, "redo_seq": found.redo_seq}
 
     def _append(self, row: Any, event: Event, now: datetime, changed: dict[str, Any]) -> bool:
         """Store an event and the state after it; return False if another event came first."""

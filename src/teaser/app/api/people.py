@@ -36,7 +36,7 @@ _WHOLE_PROFILE = requests.NewShare()
 @router.post("", status_code=201)
 def create_person(request: Request) -> Person:
     """Add a person without history; with the id, the state can be read and changed."""
-    person_id, _ = store_of(request).create_person()
+    person_id = store_of(request).create_person()
     return Person.from_state(person_id, State(), catalogue_of(request))
 
 

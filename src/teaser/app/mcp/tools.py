@@ -622,7 +622,7 @@ def new_person(source: Source, asked: Nothing) -> Answer[Person]:
     """Make a person whose views and presses are stored, and return the person_id."""
     if source.people is None:
         raise ParameterError("This server stores nothing, so it has no persons.")
-    person_id, _ = source.people.store.create_person()
+    person_id = source.people.store.create_person()
     found = Person.from_state(person_id, State(), source.catalogue())
     return found, [f"A new person was made. The person_id is {person_id}: keep it safe."]
 
