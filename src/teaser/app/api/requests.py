@@ -83,7 +83,9 @@ def _add_example(schema: dict[str, Any], model: type[BaseModel]) -> None:
 class StrictSchema(BaseModel):
     """A request; a misspelt field is refused instead of ignored."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra=_add_example)
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra=_add_example, use_attribute_docstrings=True
+    )
 
 
 class BodySchema(StrictSchema):
@@ -92,10 +94,10 @@ class BodySchema(StrictSchema):
     model_config = ConfigDict(strict=True)
 
 
-class TolerantSchema(BaseModel):
+class TolerantSchema(BodySchema):
     """A part of an export; fields that are not known are not read."""
 
-    model_config = ConfigDict(extra="ignore", strict=True, json_schema_extra=_add_example)
+    model_config = ConfigDict(extra="ignore")
 
 
 def _whole(value: Any) -> Any:
@@ -132,7 +134,7 @@ TagText = Annotated[
     ),
 ]
 Steps = Annotated[int, Field(strict=True, ge=-MAX_PRESSES, le=MAX_PRESSES), _WHOLE]
-K = Annotated[int, Field(ge=1, le=MAX_K, description="How many items, at most."), _WHOLE]
+K = Annotated[int, Field(ge=1, le=MAX_K), _WHOLE]
 Share = Annotated[float, Field(ge=0, le=1)]
 Strength = Annotated[float, Field(ge=-MAX_STRENGTH, le=MAX_STRENGTH, allow_inf_nan=False)]
 Day = Annotated[date, Field(strict=False)]  # JSON has days and times as texts
@@ -230,10 +232,8 @@ class Taste(BodySchema):
     """What a person viewed and pressed, and facts about them."""
 
     history: History = []
-    presses: Annotated[
-        list[Press],
-        Field(max_length=MAX_TAGS, description="The presses on a tag that occurs twice are added."),
-    ] = []
+    presses: Annotated[list[Press], Field(max_length=MAX_TAGS)] = []
+    """The presses on a tag that occurs twice are added."""
     scale: Scale = "robust"
     balance: Balance = AS_FITTED
     about: AboutTags = []
@@ -275,24 +275,23 @@ class ListOptions(StrictSchema):
     """Options of a list: how long it is, and what may be in it."""
 
     k: K = 20
-    exclude: Annotated[Ids, Field(description="None of these items.")] = []
+    """How many items, at most."""
+    exclude: Ids = []
+    """None of these items."""
     where: Conditions = []
-    first_date: Annotated[Day | None, Field(description="No item before this day.")] = None
-    last_date: Annotated[Day | None, Field(description="No item after this day.")] = None
-    exclude_history: Annotated[bool, Field(description="Leave out what was viewed.")] = True
-    negative_reasons: Annotated[
-        bool, Field(description="Include reasons with a negative share.")
-    ] = True
-    items: Annotated[
-        Ids | None, Field(description="Only these items; all of them when not given.")
-    ] = None
-    unknown: Annotated[
-        Literal["raise", "ignore"],
-        Field(
-            description="What happens to ids and tags that the model does not have; no item passes "
-            "by one that is ignored in `items` or `where`."
-        ),
-    ] = "raise"
+    first_date: Day | None = None
+    """No item before this day."""
+    last_date: Day | None = None
+    """No item after this day."""
+    exclude_history: bool = True
+    """Leave out what was viewed."""
+    negative_reasons: bool = True
+    """Include reasons with a negative share."""
+    items: Ids | None = None
+    """Only these items; all of them when not given."""
+    unknown: Literal["raise", "ignore"] = "raise"
+    """What happens to ids and tags that the model does not have; no item passes by one that is
+    ignored in `items` or `where`."""
 
 
 FilterTags = Annotated[list[TagText], Field(max_length=MAX_FILTER_TAGS)]
@@ -308,34 +307,25 @@ Bounds = Annotated[
 class NewFilters(BodySchema):
     """The conditions on a list, which replace those that it had."""
 
-    only: Annotated[
-        FilterTags, Field(description="Only items with these tags; one of each feature.")
-    ] = []
-    without: Annotated[FilterTags, Field(description="No item with these tags.")] = []
-    at_most: Annotated[Bounds, Field(description="The largest number in a column.")] = {}
-    at_least: Annotated[Bounds, Field(description="The smallest number in a column.")] = {}
-    when: Annotated[
-        str,
-        Field(
-            max_length=40,
-            description="A period of dates: today, tomorrow, weekend, next_weekend, week, "
-            "next_week, month, next_month, or days as 2026-11-20..2026-11-22 with open ends. "
-            "Empty for any.",
-            examples=["weekend"],
-        ),
-    ] = ""
+    only: FilterTags = []
+    """Only items with these tags; one of each feature."""
+    without: FilterTags = []
+    """No item with these tags."""
+    at_most: Bounds = {}
+    """The largest number in a column."""
+    at_least: Bounds = {}
+    """The smallest number in a column."""
+    when: Annotated[str, Field(max_length=40, examples=["weekend"])] = ""
+    """A period of dates: today, tomorrow, weekend, next_weekend, week, next_week, month,
+    next_month, or days as 2026-11-20..2026-11-22 with open ends. Empty for any."""
 
 
 class FilteredList(ListOptions):
     """Options of a list, with the conditions that a stored list can have."""
 
-    filters: Annotated[
-        NewFilters,
-        Field(
-            description="Conditions as `PUT /people/{person_id}/filters` takes them, besides the "
-            "other options. Unknown names in them are always refused."
-        ),
-    ] = NewFilters()
+    filters: NewFilters = NewFilters()
+    """Conditions as `PUT /people/{person_id}/filters` takes them, besides the other options.
+    Unknown names in them are always refused."""
 
 
 class RecommendRequest(Taste, FilteredList):
@@ -348,16 +338,17 @@ class RecommendRequest(Taste, FilteredList):
 class PersonListOptions(PersonBoostOptions, ListOptions):
     """Options of a list for a person."""
 
-    variety: Annotated[Share | None, Field(description="Instead of the person's own.")] = None
+    variety: Share | None = None
+    """Instead of the person's own."""
 
 
 class ProfileOptions(StrictSchema):
     """Options of a profile."""
 
-    top: Annotated[K, Field(description="Tags of each feature, at most.")] = 10
-    features: Annotated[
-        list[NAME], Field(max_length=MAX_TAGS, description="Only these features; all if empty.")
-    ] = []
+    top: K = 10
+    """Tags of each feature, at most."""
+    features: Annotated[list[NAME], Field(max_length=MAX_TAGS)] = []
+    """Only these features; all if empty."""
 
 
 class PersonProfileOptions(PersonOptions, ProfileOptions):
@@ -388,9 +379,8 @@ class ExplainRequest(Taste):
 class PersonCompareOptions(PersonExplainOptions):
     """Two items whose scores are compared for a person."""
 
-    other_id: Annotated[
-        NAME, Field(description="The id of the item to compare it with.", examples=["e0007"])
-    ]
+    other_id: Annotated[NAME, Field(examples=["e0007"])]
+    """The id of the item to compare it with."""
 
 
 class CompareRequest(ExplainRequest):
@@ -416,7 +406,8 @@ class Change(BodySchema):
     """A tag of the item, and the tag that takes its place; null leaves it out."""
 
     old: TagText
-    new: Annotated[TagText | None, Field(description="null leaves the tag out.")] = None
+    new: TagText | None = None
+    """null leaves the tag out."""
 
 
 Changes = Annotated[
@@ -433,20 +424,20 @@ class VariationRequest(Taste, FilteredList):
 
     item_id: ItemId
     changes: Changes = []
-    n: Annotated[
-        int, Field(ge=1, le=20, description="How many tags of the item count, at most."), _WHOLE
-    ] = N_TAGS
-    steps: Annotated[
-        int, Field(ge=1, le=MAX_PRESSES, description="How often each of them is pressed."), _WHOLE
-    ] = STEPS
+    n: Annotated[int, Field(ge=1, le=20), _WHOLE] = N_TAGS
+    """How many tags of the item count, at most."""
+    steps: Annotated[int, Field(ge=1, le=MAX_PRESSES), _WHOLE] = STEPS
+    """How often each of them is pressed."""
 
 
 class TagExamplesOptions(StrictSchema):
     """The tag whose examples are wanted."""
 
     tag: TagText
-    k: Annotated[K, Field(description="How many items, and how many tags, at most.")] = 6
-    places: Annotated[K, Field(description="How many items count as the first of a list.")] = 20
+    k: K = 6
+    """How many items, and how many tags, at most."""
+    places: K = 20
+    """How many items count as the first of a list."""
 
 
 class PersonTagExamplesOptions(PersonOptions, TagExamplesOptions):
@@ -461,7 +452,8 @@ class LiftRequest(Taste):
     """The item that should rise, and how far."""
 
     item_id: ItemId
-    k: Annotated[K, Field(description="The item should be among the first k.")] = 10
+    k: K = 10
+    """The item should be among the first k."""
 
 
 class ItemChoice(BodySchema):
@@ -474,6 +466,7 @@ class SimilarRequest(ItemChoice):
     """Items that resemble one."""
 
     k: K = 10
+    """How many items, at most."""
 
 
 class PicksRequest(BodySchema):
@@ -482,21 +475,24 @@ class PicksRequest(BodySchema):
     picks: Ids = []
     shown: Ids = []
     # Not a narrower `K`: the document would tell the bound of `K`.
-    k: Annotated[int, Field(ge=1, le=MAX_PICKS, description="How many items, at most."), _WHOLE] = 6
+    k: Annotated[int, Field(ge=1, le=MAX_PICKS), _WHOLE] = 6
+    """How many items, at most."""
 
 
 class SearchOptions(StrictSchema):
     """Words to search for in names."""
 
     q: Annotated[str, Field(min_length=1, max_length=200, examples=["ghent"])]
-    k: Annotated[K, Field(description="How many items, and how many tags, at most.")] = 20
+    k: K = 20
+    """How many items, and how many tags, at most."""
 
 
 class GroupOptions(StrictSchema):
     """The discovered tag whose group is shown."""
 
     tag: Annotated[TagText, Field(examples=["discovered=Jazz by the Scheldt, Jazz in the park"])]
-    k: Annotated[K, Field(description="How many members, at most.")] = 100
+    k: K = 100
+    """How many members, at most."""
 
 
 class WordsRequest(BodySchema):
@@ -520,14 +516,9 @@ class NewPress(BodySchema):
 class NewView(ItemChoice):
     """An item that was viewed, or disliked."""
 
-    strength: Annotated[
-        Strength,
-        Field(
-            description="How much it counts in the history, other than 0. Below 0 it was disliked; "
-            "-0.125 is what data sets with dislikes have.",
-            examples=[1.0],
-        ),
-    ] = 1.0
+    strength: Annotated[Strength, Field(examples=[1.0])] = 1.0
+    """How much it counts in the history, other than 0. Below 0 it was disliked; -0.125 is what data
+    sets with dislikes have."""
 
 
 class NewViews(BodySchema):
@@ -536,10 +527,8 @@ class NewViews(BodySchema):
     model_config = ConfigDict(json_schema_extra={"examples": [{"views": [{"item_id": "e0001"}]}]})
 
     views: Annotated[list[NewView], Field(min_length=1, max_length=MAX_VIEWS)]
-    unknown: Annotated[
-        Literal["raise", "ignore"],
-        Field(description="What happens to items that the model does not have."),
-    ] = "raise"
+    unknown: Literal["raise", "ignore"] = "raise"
+    """What happens to items that the model does not have."""
 
 
 class NewHidden(BodySchema):
@@ -583,10 +572,8 @@ class Profiling(BodySchema):
     """Whether lists follow the person's profile, and what orders them if not."""
 
     on: bool
-    order: Annotated[
-        Order | None,
-        Field(description="Without profile: by general appeal, or the newest first."),
-    ] = None
+    order: Order | None = None
+    """Without profile: by general appeal, or the newest first."""
 
 
 class Wishes(BodySchema):
@@ -595,14 +582,12 @@ class Wishes(BodySchema):
     wishes: Annotated[
         WishTexts,
         Field(
-            min_length=1,
-            max_length=MAX_WISHES,
-            description="Each as `press +4 theme=Jazz for today`, `only town=Ghent`, "
-            "`without type=Workshop`, `never type=Workshop for week`, `at_most price 20`, "
-            "`at_least price 10`, `when weekend`, `like ID` or `variety 0.6`.",
-            examples=[["press +4 town=Ghent", "when weekend"]],
+            min_length=1, max_length=MAX_WISHES, examples=[["press +4 town=Ghent", "when weekend"]]
         ),
     ]
+    """Each as `press +4 theme=Jazz for today`, `only town=Ghent`, `without type=Workshop`, `never
+    type=Workshop for week`, `at_most price 20`, `at_least price 10`, `when weekend`, `like ID`
+    or `variety 0.6`."""
 
 
 # Lists of a person, and imports. The size of a body bounds an import; `state.check` counts.
@@ -641,9 +626,8 @@ class GivenFeed(TolerantSchema):
     """A list as `GET .../feeds` returns it; what is not given is as in a new list."""
 
     presses: list[Press] = []
-    lasting: Annotated[
-        list[Press] | None, Field(description="Presses that do not end; null if none ends.")
-    ] = None
+    lasting: list[Press] | None = None
+    """Presses that do not end; null if none ends."""
     filters: NewFilters = NewFilters()
     variety: Share = 0.0
     balance: Share = AS_FITTED
@@ -674,7 +658,8 @@ class NewFeed(BodySchema):
     """A new list, which becomes the current one; it begins as a copy of the one before."""
 
     feed: ListName
-    start: Annotated[GivenFeed | None, Field(description="What it begins with instead.")] = None
+    start: GivenFeed | None = None
+    """What it begins with instead."""
 
 
 class FeedChoice(BodySchema):
@@ -699,9 +684,8 @@ class NewFeedName(BodySchema):
 class SharedFeed(BodySchema):
     """The link of a shared list, and the name of the copy; that of the list by default."""
 
-    token: Annotated[
-        str, Field(min_length=1, max_length=43, description="The last part of the link's path.")
-    ]
+    token: Annotated[str, Field(min_length=1, max_length=43)]
+    """The last part of the link's path."""
     feed: ListName | None = None
 
 
