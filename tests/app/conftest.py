@@ -95,6 +95,16 @@ def check_same(found: Any, wanted: Any) -> None:
         assert found == (str(wanted) if isinstance(wanted, Tag) else wanted)
 
 
+def break_path(client: TestClient, path: str) -> None:
+    """Add a route that raises an error of no known class."""
+
+    def broken() -> None:
+        raise ZeroDivisionError("a secret of ours")
+
+    app: Any = client.app
+    app.get(path)(broken)
+
+
 def state_of(client: TestClient) -> State:
     """Return the state of the visitor whose cookie a client has."""
     store = services_of(client).store

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from app.conftest import API, Postgres, TestClient, error_of, new_person
+from app.conftest import API, Postgres, TestClient, break_path, error_of, new_person
 from fastapi.responses import Response, StreamingResponse
 
 from teaser.app.http import HEADERS
@@ -16,16 +16,6 @@ JSON = {"content-type": "application/json"}
 # Pages that say something about people or the model, and what each of them contains.
 PRIVATE = ("/", "/api/v1/model", "/export", "/metrics", "/openapi.json")
 CONTENT = 'data-card|"items"|"events"|teaser_requests|"paths"'
-
-
-def break_path(client: TestClient, path: str) -> None:
-    """Add a route that raises an error of no known class."""
-
-    def broken() -> None:
-        raise ZeroDivisionError("a secret of ours")
-
-    app: Any = client.app
-    app.get(path)(broken)
 
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "nl"}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app.conftest import API, OWN, TestClient, new_person
+from app.conftest import API, OWN, TestClient, break_path, new_person
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -31,14 +31,6 @@ def lines_of(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     """Return the facts of the lines of requests."""
     found = [record for record in caplog.records if record.name == "teaser.access"]
     return [record.__dict__["teaser_facts"] for record in found]
-
-
-def break_path(client: TestClient, path: str) -> None:
-    def broken() -> None:
-        raise ZeroDivisionError("a secret of ours")
-
-    app: Any = client.app
-    app.get(path)(broken)
 
 
 class TestId:
@@ -243,12 +235,7 @@ def test_failures_are_marked_and_say_nothing_more(
     traced: tuple[TestClient, InMemorySpanExporter],
 ) -> None:
     client, memory = traced
-
-    def broken() -> None:
-        raise ZeroDivisionError("a secret of ours")
-
-    app: Any = client.app
-    app.get("/broken/{word}")(broken)
+    break_path(client, "/broken/{word}")
     client.get("/broken/secret?secret=1", headers={"user-agent": "secret"})
     *parts, span = memory.get_finished_spans()
     assert {part.name for part in parts} <= {"store read"}  # whose cookie it is

@@ -42,8 +42,6 @@ _STATUS: dict[type[BaseException], tuple[int, str]] = {
     TeaserError: (422, "invalid"),
     BaseException: (500, "internal"),
 }
-# The codes of JSON-RPC for a request that is refused, and for one that fails.
-_RPC_REFUSED, _RPC_FAILED = -32600, -32603
 # The most letters of an error: errors shorten names by themselves, but there may be many.
 _LONGEST = 2_000
 _UNREADABLE_JSON = (
@@ -143,25 +141,17 @@ def _response(
         said = {"code": code, "message": message}
         if named is not None:
             said["request_id"] = named.request_id
-        if request.url.path == MCP:
-            return JSONResponse(_rpc_error(status, said), status_code=status)
-        return JSONResponse({"error": said}, status_code=status)
+        answer: dict[str, Any] = {"error": said}
+        if request.url.path == MCP:  # as JSON-RPC has it: clients of assistants show the message
+            code_of_rpc = -32600 if status < 500 else -32603
+            told = {"code": code_of_rpc, "message": message, "data": said}
+            answer = {"jsonrpc": "2.0", "id": None, "error": told}
+        return JSONResponse(answer, status_code=status)
     visitor = visitor_of(request, with_person=False)  # an error page needs no database
     text, details = error_message(status, message, visitor.texts, error)
     values: dict[str, Any] = {"code": status, "message": text, "details": details}
     values["request_id"] = named.request_id if named is not None else None
     return render(request, visitor, "error.html", status=status, **values)
-
-
-def _rpc_error(status: int, said: dict[str, str]) -> dict[str, Any]:
-    """Return an error as JSON-RPC writes it: clients of assistants then show its sentence."""
-    code = _RPC_REFUSED if status < 500 else _RPC_FAILED
-    data = {name: text for name, text in said.items() if name != "message"}
-    return {
-        "jsonrpc": "2.0",
-        "id": None,  # the message was not read
-        "error": {"code": code, "message": said["message"], "data": data},
-    }
 
 
 def _wants_page(request: Request) -> bool:

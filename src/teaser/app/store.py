@@ -87,6 +87,12 @@ class Time(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+def _owner(of: str, **more: Any) -> Column[str]:
+    """Return the column of whom a row belongs to; it is deleted with them."""
+    owner = ForeignKey(f"{of}.id", ondelete="CASCADE")
+    return Column(f"{of.removeprefix('study_')}_id", String(43), owner, nullable=False, **more)
+
+
 metadata = MetaData()
 person = Table(
     "person",
@@ -103,7 +109,7 @@ person = Table(
 events = Table(
     "event",
     metadata,
-    Column("person_id", String(43), ForeignKey("person.id", ondelete="CASCADE"), primary_key=True),
+    _owner("person", primary_key=True),
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("at", Time(), nullable=False),
     Column("kind", String(16), nullable=False),
@@ -113,13 +119,7 @@ share = Table(
     "share",
     metadata,
     Column("token_hash", String(64), primary_key=True),
-    Column(
-        "person_id",
-        String(43),
-        ForeignKey("person.id", ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    _owner("person", index=True),
     Column("seq", Integer, nullable=False),
     Column("created_at", Time(), nullable=False),
     Column("feed", String(60)),  # none for the whole profile
@@ -172,13 +172,10 @@ study_participant = Table(
     UniqueConstraint("study", "mode", "recruit_hash", name="one_recruit"),
     UniqueConstraint("study", "mode", "place", name="one_place"),
 )
-_of_participant = ("participant_id", String(43))
 study_session = Table(
     "study_session",
     metadata,
-    Column(
-        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
-    ),
+    _owner("study_participant", primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("arm", String(40), nullable=False),
     Column("person_id", String(43), nullable=False),
@@ -186,9 +183,7 @@ study_session = Table(
 study_log = Table(
     "study_log",
     metadata,
-    Column(
-        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
-    ),
+    _owner("study_participant", primary_key=True),
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("at", Time(), nullable=False),
     Column("step", Integer, nullable=False),
@@ -198,9 +193,7 @@ study_log = Table(
 study_answer = Table(
     "study_answer",
     metadata,
-    Column(
-        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
-    ),
+    _owner("study_participant", primary_key=True),
     Column("step", Integer, primary_key=True, autoincrement=False),
     Column("question", String(40), primary_key=True),
     Column("at", Time(), nullable=False),
