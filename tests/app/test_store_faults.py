@@ -258,8 +258,8 @@ class TestTrouble:
         store = Store(f"sqlite:///{tmp_path / 'people.db'}")
         store.migrate()
         person_id = store.create_person()
-        pages = store._database.read(lambda c: c.exec_driver_sql("PRAGMA page_count").scalar())
-        store._database.read(
+        pages = store.database.read(lambda c: c.exec_driver_sql("PRAGMA page_count").scalar())
+        store.database.read(
             lambda c: c.exec_driver_sql(f"PRAGMA max_page_count={(pages or 0) + 20}")
         )
         stored: list[State] = []

@@ -618,9 +618,9 @@ def check(state: State, event: Event) -> None:
         case "press":
             _check_press(state, data)
         case "vary":
-            _check_share("variety", data.get("variety"))
+            _check_number("variety", data.get("variety"))
         case "balance":
-            _check_share("balance", data.get("balance"))
+            _check_number("balance", data.get("balance"))
         case "about":
             _check_tags("about", data.get("about"), MAX_ABOUT)
         case "filter":
@@ -795,14 +795,6 @@ def _check_counts(state: State, before: Mapping[str, int]) -> None:
             raise too_much(kind, n)
 
 
-def _check_strength(strength: Any) -> None:
-    if not _is_number(strength) or not 0 < abs(strength) <= MAX_STRENGTH:
-        raise ParameterError(
-            f"The strength of a view must be a number other than 0 within {MAX_STRENGTH:g} of it, "
-            f"found {strength!r}. It is 1 by default, and below 0 for a disliked item."
-        )
-
-
 def _check_hidden(state: State, event: Event) -> None:
     data = event.data
     if "tag" in data:
@@ -872,8 +864,8 @@ def _check_feed(data: Mapping[str, Any]) -> None:
     _check_tags("presses", list(presses))
     for tag, steps in presses.items():
         check_press(tag, steps)
-    _check_share("variety", data.get("variety", 0.0))
-    _check_share("balance", data.get("balance", 0.0))
+    _check_number("variety", data.get("variety", 0.0))
+    _check_number("balance", data.get("balance", 0.0))
     check_filters(data.get("filters", {}))
     temporary = read_feed(data)["temporary"]
     _check_tags("temporary", [tag for tag, _, _ in temporary])
@@ -933,17 +925,18 @@ def _check_bounds(name: str, bounds: Any) -> None:
     if not isinstance(bounds, Mapping) or len(bounds) > MAX_FILTER_TAGS:
         raise ParameterError(f"{name} must give at most {MAX_FILTER_TAGS} columns a number each.")
     for column, bound in bounds.items():
-        if not isinstance(column, str) or not _is_number(bound) or not abs(bound) <= MAX_BOUND:
-            raise ParameterError(
-                f"{name} of {shortened(column)} must be a number from {-MAX_BOUND:g} to "
-                f"{MAX_BOUND:g}, found {shortened(repr(bound))}."
-            )
+        _check_number(f"{name} of {shortened(column)}", bound, -MAX_BOUND, MAX_BOUND)
 
 
-def _check_share(name: str, value: Any) -> None:
-    if not _is_number(value) or not 0 <= value <= 1:
-        raise ParameterError(f"{name} must be from 0 to 1, found {shortened(repr(value))}.")
+def _check_strength(strength: Any) -> None:
+    _check_number("strength", strength, -MAX_STRENGTH, MAX_STRENGTH)
+    if strength == 0:
+        raise ParameterError("strength must be other than 0. Below 0 the item was disliked.")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _check_number(name: str, value: Any, least: float = 0, most: float = 1) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:
+        raise ParameterError(
+            f"{name} must be a number from {least:g} to {most:g}, found {shortened(repr(value))}."
+        )

@@ -320,8 +320,8 @@ class Store:
         timeout: float = 10.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._database = Database(url, timeout)
-        self.url = self._database.url
+        self.database = Database(url, timeout)
+        self.url = self.database.url
         self.max_events = max_events
         self._clock = clock
         self._with_site = True
@@ -350,18 +350,13 @@ class Store:
         finally:
             patient.close()
 
-    @property
-    def database(self) -> Database:
-        """The transactions of the store, for tables beside those of persons."""
-        return self._database
-
     def ping(self) -> None:
         """Raise `StoreError` unless the database answers and has its tables."""
         self._setting("signing_key")
 
     def close(self) -> None:
         """Close all connections."""
-        self._database.close()
+        self.database.close()
 
     @cached_property
     def without_site(self) -> Self:
@@ -389,7 +384,7 @@ class Store:
         row = {"id": person_id, "is_site": is_site, "created_at": self._clock()}
         row |= {"version": 0, "bytes": 0, "state": Draft().to_json()}
         with suppress(IntegrityError):
-            self._database.write(lambda c: c.execute(insert(person).values(row)))
+            self.database.write(lambda c: c.execute(insert(person).values(row)))
 
     def own_person(
         self, key_name: str, user_id: str, history: Mapping[ItemId, float] | None = None
@@ -409,7 +404,7 @@ class Store:
         digest = hmac.digest(self.signing_key, b"own\0" + named, "sha256")
         person_id = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         query = select(person.c.id).where(person.c.id == person_id)
-        if self._database.read(lambda c: c.execute(query).scalar_one_or_none()) is not None:
+        if self.database.read(lambda c: c.execute(query).scalar_one_or_none()) is not None:
             return person_id
         if history is None:
             return None
@@ -423,16 +418,16 @@ class Store:
     def find_person(self, token: str) -> str | None:
         """Return the id of the person who holds a token; None if there is no such person."""
         query = select(person.c.id).where(person.c.id == id_of(token))
-        return self._database.read(lambda c: c.execute(query).scalar_one_or_none())
+        return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def state(self, person_id: str) -> State:
         """Return the current state of a person."""
-        row = self._database.read(lambda c: self._person(c, person_id))
+        row = self.database.read(lambda c: self._person(c, person_id))
         return self._state(row, self._clock())
 
     def last_action(self, person_id: str, place: int) -> tuple[State, Event]:
         """Return the action at a place, and the state before it."""
-        found = self._database.read(lambda c: self._events(c, person_id, place))
+        found = self.database.read(lambda c: self._events(c, person_id, place))
         if len(found) < place:
             raise UnknownNameError("person")
         *before, last = [Event(each.kind, each.data) for each in found]
@@ -450,7 +445,7 @@ class Store:
                 self._events(connection, person_id, row.version),
             )
 
-        return self._database.read(read)
+        return self.database.read(read)
 
     def decide(self, person_id: str, decision: Callable[[State], Event | None]) -> Decided:
         """Decide on an action and store it, as if nothing else happened in between.
@@ -472,7 +467,7 @@ class Store:
             If the event is not possible in the state.
         """
         for attempt in range(_ATTEMPTS):
-            row, now = self._database.read(lambda c: self._person(c, person_id)), self._clock()
+            row, now = self.database.read(lambda c: self._person(c, person_id)), self._clock()
             before = self._state(row, now)
             event = decision(before)
             if event is None:
@@ -500,9 +495,9 @@ class Store:
             self._person(connection, person_id)
             connection.execute(delete(person).where(person.c.id == person_id))
 
-        self._database.write(remove)
+        self.database.write(remove)
         with suppress(StoreError):  # a reader may be in the way; the next start does it
-            self._database.empty_log()
+            self.database.empty_log()
 
     def remove_unseen(self, days: int) -> int:
         """Remove people whose last action is older than so many days; return how many.
@@ -519,10 +514,10 @@ class Store:
             .limit(_PAGE)
         )
         gone, n_removed = delete(person).where(person.c.id.in_(unseen)), 0
-        while n := self._database.write(lambda c: c.execute(gone).rowcount):
+        while n := self.database.write(lambda c: c.execute(gone).rowcount):
             n_removed += n
         with suppress(StoreError):  # as in `delete_person`
-            self._database.empty_log()
+            self.database.empty_log()
         return n_removed
 
     def make_share(self, person_id: str, feed: str | None = None) -> tuple[str, StoredShare]:
@@ -558,7 +553,7 @@ class Store:
             return StoredShare(share_id_of(token), row.version, now, name)
 
         try:
-            return token, self._database.write(add)
+            return token, self.database.write(add)
         except IntegrityError:  # deleted meanwhile
             raise UnknownNameError("person") from None
 
@@ -569,7 +564,7 @@ class Store:
             self._person(connection, person_id)
             return _shares(connection, person_id)
 
-        return self._database.read(read)
+        return self.database.read(read)
 
     def revoke_share(self, person_id: str, share_id: str) -> None:
         """End a link of a person: from now on it shows nothing."""
@@ -585,7 +580,7 @@ class Store:
                     return
             raise UnknownNameError("share")
 
-        self._database.write(end)
+        self.database.write(end)
 
     def shared_state(self, token: str) -> State | None:
         """Return the state that a link shows; None if no link to a profile has this token."""
@@ -608,7 +603,7 @@ class Store:
         key = "tk_" + secrets.token_urlsafe(32)
         row = {"key_hash": hash_of(key), "name": name, "created_at": datetime.now(UTC)}
         try:
-            self._database.write(lambda c: c.execute(insert(api_key).values(row)))
+            self.database.write(lambda c: c.execute(insert(api_key).values(row)))
         except IntegrityError:
             raise ParameterError(f"There is a key named {name!r} already.") from None
         return key
@@ -618,7 +613,7 @@ class Store:
         query = select(api_key.c.name).where(
             api_key.c.key_hash == hash_of(key), api_key.c.revoked_at.is_(None)
         )
-        return self._database.read(lambda c: c.execute(query).scalar_one_or_none())
+        return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def keys(self) -> list[tuple[str, datetime, datetime | None]]:
         """Return name, creation and revocation of every key."""
@@ -629,7 +624,7 @@ class Store:
         """Revoke a key."""
         change = update(api_key).where(api_key.c.name == name, api_key.c.revoked_at.is_(None))
         change = change.values(revoked_at=datetime.now(UTC))
-        if self._database.write(lambda c: c.execute(change).rowcount) == 0:
+        if self.database.write(lambda c: c.execute(change).rowcount) == 0:
             raise ParameterError(f"There is no key named {name!r} in use.")
 
     @property
@@ -650,7 +645,7 @@ class Store:
         gone = delete(setting).where(setting.c.name == "learn_since")
         change = insert(setting).values(row) if is_on else gone
         with suppress(IntegrityError):  # another process has recorded it at the same time
-            self._database.write(lambda c: c.execute(change))
+            self.database.write(lambda c: c.execute(change))
 
     def visits(self, *, with_api: bool = False) -> Iterator[Visits]:
         """Yield what each person did that the next model may use; no id is among it.
@@ -693,11 +688,11 @@ class Store:
                     yield found
 
     def _rows(self, query: Select[Any]) -> Sequence[Any]:
-        return self._database.read(lambda c: c.execute(query).all())
+        return self.database.read(lambda c: c.execute(query).all())
 
     def _setting(self, name: str) -> str | None:
         query = select(setting.c.value).where(setting.c.name == name)
-        return self._database.read(lambda c: c.execute(query).scalar_one_or_none())
+        return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def _person(self, connection: Connection, person_id: str) -> Any:
         """Return the row of a person, who must be known."""
@@ -726,7 +721,7 @@ class Store:
             draft.apply(event)
             after = draft.state(now, undoable=event, n_events=seq)
             return after, {"undo_seq": seq, "redo_seq": None}
-        stored = self._database.read(lambda c: self._events(c, row.id, row.version))
+        stored = self.database.read(lambda c: self._events(c, row.id, row.version))
         found = replay([*(Event(each.kind, each.data) for each in stored), event])
         return found.state(now), {"undo_seq": found.undo_seq, "redo_seq": found.redo_seq}
 
@@ -743,11 +738,11 @@ class Store:
             connection.execute(insert(events).values(new))
             return True
 
-        return self._database.write(write)
+        return self.database.write(write)
 
     def _shared(self, token: str) -> Any:
         query = select(share).where(share.c.token_hash == hash_of(token))
-        return self._database.read(lambda c: c.execute(query).one_or_none())
+        return self.database.read(lambda c: c.execute(query).one_or_none())
 
 
 def hash_of(secret: str) -> str:
