@@ -290,7 +290,7 @@ def _describe(error: ValidationError) -> str:
     variable = PREFIX + name.upper()
     if problem["type"] == "missing":
         return f"No {name} is given. Set {variable} to a folder that `teaser fit` wrote."
-    expected = str(problem["msg"]).removeprefix("Value error, ")
+    expected = str(problem["msg"]).removeprefix("Value error, ").rstrip(".")
     return f"{name} ({variable}) cannot be {problem['input']!r}: {expected}."
 
 
