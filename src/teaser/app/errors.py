@@ -106,11 +106,11 @@ def refusal_of(app: FastAPI) -> Refusal:
 
 def _expected(request: Request, error: TeaserError) -> Response:
     """Return the response to an error of this package."""
-    status, code = status_of(error)
-    if not isinstance(error, StoreError):
-        return _response(request, status, code, str(error), error)
-    response = _response(request, status, code, sentence_of(error))
-    response.headers["retry-after"] = "1"
+    is_store = isinstance(error, StoreError)
+    shown = None if is_store else error
+    response = _response(request, *status_of(error), sentence_of(error), shown)
+    if is_store:
+        response.headers["retry-after"] = "1"
     return response
 
 
@@ -137,10 +137,10 @@ def _response(
     message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
     # The operator finds what went wrong by the id; other errors say all there is to say.
     named = current_request() if status == 500 else None
+    request_id = None if named is None else named.request_id
     if not _wants_page(request):
         said = {"code": code, "message": message}
-        if named is not None:
-            said["request_id"] = named.request_id
+        said |= {"request_id": request_id} if request_id else {}
         answer: dict[str, Any] = {"error": said}
         if request.url.path == MCP:  # as JSON-RPC has it: clients of assistants show the message
             code_of_rpc = -32600 if status < 500 else -32603
@@ -149,8 +149,7 @@ def _response(
         return JSONResponse(answer, status_code=status)
     visitor = visitor_of(request, with_person=False)  # an error page needs no database
     text, details = error_message(status, message, visitor.texts, error)
-    values: dict[str, Any] = {"code": status, "message": text, "details": details}
-    values["request_id"] = named.request_id if named is not None else None
+    values = {"code": status, "message": text, "details": details, "request_id": request_id}
     return render(request, visitor, "error.html", status=status, **values)
 
 

@@ -319,10 +319,7 @@ def read_object(text: str, name: str) -> dict[str, Any]:
     ParameterError
         If the text is anything else.
     """
-    try:
-        given = read_json(text)
-    except ParameterError as error:
-        raise ParameterError(f"{name} must be a JSON object. {error}") from None
+    given = read_json(text)
     if not isinstance(given, dict):
         raise ParameterError(f"{name} must be a JSON object.")
     valid_text(json.dumps(given, ensure_ascii=False))
