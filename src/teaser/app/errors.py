@@ -149,7 +149,8 @@ def _response(
         return JSONResponse(answer, status_code=status)
     visitor = visitor_of(request, with_person=False)  # an error page needs no database
     text, details = error_message(status, message, visitor.texts, error)
-    values = {"code": status, "message": text, "details": details, "request_id": request_id}
+    values: dict[str, Any] = {"code": status, "message": text, "details": details}
+    values["request_id"] = request_id
     return render(request, visitor, "error.html", status=status, **values)
 
 
