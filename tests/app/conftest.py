@@ -22,7 +22,7 @@ from sqlalchemy import Connection, create_engine, text
 from teaser import Category, Dataset, Tag, Teaser
 from teaser.app.catalogue import Catalogue
 from teaser.app.http import Services
-from teaser.app.models import ModelHolder, folder_stamp
+from teaser.app.models import ModelHolder, manifest_stamp
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.app.state import Event, State
@@ -93,6 +93,16 @@ def check_same(found: Any, wanted: Any) -> None:
         assert found == pytest.approx(wanted, abs=1e-12)
     else:
         assert found == (str(wanted) if isinstance(wanted, Tag) else wanted)
+
+
+def break_path(client: TestClient, path: str) -> None:
+    """Add a route that raises an error of no known class."""
+
+    def broken() -> None:
+        raise ZeroDivisionError("a secret of ours")
+
+    app: Any = client.app
+    app.get(path)(broken)
 
 
 def state_of(client: TestClient) -> State:
@@ -269,7 +279,7 @@ def held() -> Callable[[Settings], ModelHolder]:
 
     def hold(settings: Settings) -> ModelHolder:
         added = (settings.boost, settings.time_zone)
-        key = (settings.model, folder_stamp(settings.model), added)
+        key = (settings.model, manifest_stamp(settings.model), added)
         if key not in loaded:
             loaded[key] = ModelHolder(settings).current
         holder = ModelHolder(settings, loaded[key].model)

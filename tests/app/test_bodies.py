@@ -156,7 +156,7 @@ def test_imports_fill_a_budget_of_bytes_and_then_end_with_413(client: TestClient
 
 
 def test_the_budget_counts_all_events_in_both_databases(store: Store) -> None:
-    person_id, _ = store.create_person()
+    person_id = store.create_person()
     tags = [f"theme={'x' * 990}{i:03}" for i in range(50)]
     event = Event("filter", {"filters": {"only": tags}})
     size = len(json.dumps(dict(event.data)))
@@ -239,11 +239,10 @@ def test_neighbours_of_ipv6_share_a_limit(clock: Clock) -> None:
     assert allowed(rate, "::ffff:10.0.0.1", 1) == allowed(rate, "::ffff:10.0.0.2", 1) == [True]
 
 
-def test_many_addresses_take_bounded_memory(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "_MAX_BUCKETS", 10)
+def test_many_addresses_take_bounded_memory(clock: Clock) -> None:
     rate = RateLimit(1)
-    assert all(rate.take(str(n)) == 0 for n in range(50))
-    assert rate.take("49") > 0
+    assert all(rate.take(str(n)) == 0 for n in range(20_001))
+    assert rate.take("20000") > 0
     assert rate.take("0") == 0
 
 
@@ -265,22 +264,6 @@ def test_a_setting_names_addresses_and_networks(address: str, names: str, is_in:
 
 
 WATCHED = ("/readyz", "/metrics")
-
-
-@pytest.fixture
-def watched(serve: Callable[..., TestClient]) -> Callable[..., Callable[..., Any]]:
-    """Make a server; the function that is returned asks it from an address."""
-
-    def start(**settings: Any) -> Callable[..., Any]:
-        app: Any = serve(**settings).app
-
-        def ask(path: str, address: str, **headers: str) -> Any:
-            client = TestClient(app, client=(address, 4000), raise_server_exceptions=False)
-            return client.get(path, headers=headers)
-
-        return ask
-
-    return start
 
 
 def test_only_this_machine_and_keys_see_them_unless_told_otherwise(
@@ -309,11 +292,3 @@ def test_a_visitor_behind_a_proxy_on_this_machine_is_far(serve: Callable[..., Te
     assert proxy.get("/metrics", headers=forwarded).status_code == 403
     claimed = {"x-forwarded-for": "127.0.0.1, 203.0.113.7"}
     assert proxy.get("/metrics", headers=claimed).status_code == 403
-
-
-def test_keys_cannot_be_tried_without_end(watched: Callable[..., Callable[..., Any]]) -> None:
-    ask = watched(monitoring="127.0.0.1, key", rate=3)
-    tried = [ask("/metrics", "203.0.113.7", authorization=f"Bearer {n}") for n in range(5)]
-    assert [answer.status_code for answer in tried] == [401, 401, 401, 429, 429]
-    assert 1 <= int(tried[-1].headers["retry-after"]) <= 20
-    assert {ask("/metrics", "127.0.0.1").status_code for _ in range(5)} == {200}

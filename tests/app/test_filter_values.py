@@ -78,21 +78,7 @@ GET = [
 POST = [*["/act"] * 8, "/language", "/theme", "/skip", "/share", "/share/end"]
 POST += ["/like/i5", "/import", "/s/x"]
 NAMES = [
-    *(
-        "q",
-        "page",
-        "far",
-        "did",
-        "only",
-        "from",
-        "to",
-        "set_filter",
-        "n",
-        "feature",
-        "rest",
-        "tag",
-        "id",
-    ),
+    *("q", "page", "far", "did", "only", "from", "to", "set_filter", "n", "feature", "rest", "tag"),
     *("press", "presses", "view", "remove", "hide", "unhide", "vary", "balance", "set_about"),
     *("about", "undo", "redo", "reset", "back", "language", "theme", "share_id", "set_filter"),
     *("item", "into"),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from app.conftest import API, Postgres, TestClient, error_of, new_person
+from app.conftest import API, Postgres, TestClient, break_path, error_of, new_person
 from fastapi.responses import Response, StreamingResponse
 
 from teaser.app.http import HEADERS
@@ -16,24 +16,6 @@ JSON = {"content-type": "application/json"}
 # Pages that say something about people or the model, and what each of them contains.
 PRIVATE = ("/", "/api/v1/model", "/export", "/metrics", "/openapi.json")
 CONTENT = 'data-card|"items"|"events"|teaser_requests|"paths"'
-
-
-def break_path(client: TestClient, path: str) -> None:
-    """Add a route that raises an error of no known class."""
-
-    def broken() -> None:
-        raise ZeroDivisionError("a secret of ours")
-
-    app: Any = client.app
-    app.get(path)(broken)
-
-
-class TestSize:
-    def test_a_length_that_is_none_is_refused(self, client: TestClient) -> None:
-        for length in ("9" * 5000, "-1", "many", "1.5"):
-            headers = {**JSON, "content-length": length}
-            answer = client.post("/api/v1/recommend", content=BODY, headers=headers)
-            assert answer.status_code == 413
 
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8", "accept-language": "nl"}
@@ -55,56 +37,18 @@ class TestPages:
 class TestHosts:
     """A page of another site whose name leads to this machine reads nothing and changes nothing."""
 
-    def test_other_names_are_refused(self, client: TestClient) -> None:
-        foreign = [
-            "evil.example",
-            "evil.example:8000",
-            "127.0.0.1.evil.example",
-            "localhost.evil.example",
-            "localhost@evil.example",
-            "127.0.0.1, evil.example",
-            "evil.example#127.0.0.1",
-            "192.168.0.7",
-            "[2001:db8::1]:8000",
-            "[::1",
-            "[::1]evil.example",
-            "testserver:80:80",
-            "2130706433",
-            "",
-        ]
-        for host in foreign:
-            for path in PRIVATE:
-                answer = client.get(path, headers={"host": host})
-                assert answer.status_code == 421, (host, path)
-                assert not re.search(CONTENT, answer.text), (host, path)
+    @pytest.mark.parametrize("path", PRIVATE)
+    def test_other_names_are_refused(self, client: TestClient, path: str) -> None:
+        for host in ("evil.example", "127.0.0.1.evil.example", ""):
+            answer = client.get(path, headers={"host": host})
+            assert answer.status_code == 421, host
+            assert "--host-name" in answer.text
+            assert not re.search(CONTENT, answer.text), host
 
     def test_a_health_check_may_come_by_any_name(self, client: TestClient) -> None:
         answer = client.get("/healthz", headers={"host": "server.inside:8000"})
         assert (answer.status_code, answer.text) == (200, "ok")
         assert client.get("/readyz", headers={"host": "server.inside:8000"}).status_code == 421
-
-    def test_nothing_is_written_under_another_name(self, client: TestClient) -> None:
-        headers = {"host": "evil.example", "origin": "http://evil.example"}
-        assert client.post("/api/v1/people", headers=headers).status_code == 421
-        assert client.post("/act", data={"view": "i1"}, headers=headers).status_code == 421
-
-    def test_our_own_pass(self, client: TestClient) -> None:
-        for host in (
-            "localhost",
-            "LOCALHOST:8000",
-            "localhost.",
-            "127.0.0.1",
-            "127.0.0.1:8000",
-            "[::1]:8000",
-            "[0:0:0:0:0:0:0:1]",
-            "testserver",
-        ):
-            assert client.get("/api/v1/model", headers={"host": host}).status_code == 200, host
-
-    def test_the_refusal_says_what_to_do(self, client: TestClient) -> None:
-        answer = client.get("/api/v1/model", headers={"host": "my.box"})
-        assert answer.json()["error"]["code"] == "unknown_host"
-        assert "--host-name" in answer.json()["error"]["message"]
 
 
 class TestHeaders:
@@ -137,22 +81,16 @@ class TestHeaders:
 
     def test_nothing_about_a_person_is_cached(self, client: TestClient) -> None:
         person = new_person(client)
-        asked: list[tuple[str, str]] = [
-            *(("GET", f"{person}{page}") for page in ("", "/export", "/profile", "/shares")),
-            *(("GET", path) for path in ("/", "/export", "/share", "/item/i1", "/tour", "/none")),
-            ("GET", f"{person}/origins"),
-            ("POST", "/api/v1/people"),
+        for method, path in (
+            ("GET", person),
+            ("GET", f"{person}/export"),
             ("POST", f"{person}/undo"),
             ("POST", "/api/v1/recommend"),
-            ("PUT", "/api/v1/recommend"),
+            *(("GET", path) for path in ("/", "/share", "/item/i1", "/none")),
             ("POST", "/act"),
-            ("DELETE", person),
-        ]
-        for method, path in asked:
+        ):
             headers = client.request(method, path, follow_redirects=False).headers
             assert headers["cache-control"] == "no-store", path
-            page = client.request(method, path, headers={"accept": "application/json"})
-            assert page.headers["cache-control"] == "no-store", path
 
     def test_what_is_about_nobody_may_be_cached(self, client: TestClient) -> None:
         assert "cache-control" not in client.get("/static/teaser.css").headers
@@ -219,13 +157,8 @@ class TestConnections:
     """A server closes the connection on which the application raises."""
 
     def test_an_unexpected_error_is_answered_and_not_raised(self, own_client: TestClient) -> None:
-        app: Any = own_client.app
-
-        def broken() -> None:
-            raise ZeroDivisionError
-
-        app.get("/broken")(broken)
-        strict = TestClient(app)  # it raises what the application raises
+        break_path(own_client, "/broken")
+        strict = TestClient(own_client.app)  # it raises what the application raises
         assert strict.get("/broken").status_code == 500
         assert strict.get("/healthz").status_code == 200
 

@@ -84,11 +84,18 @@ def test_the_database_lies_beside_the_model_unless_given(
     assert Settings(model=Path("model"), **given).database == "postgresql:///people"
 
 
+OWN_NAMES = "localhost localhost:8000 LOCALHOST:8000 localhost. 127.0.0.1:8000 [::1]:8000"
+FOREIGN = """
+evil.example 127.0.0.1.evil.example localhost@evil.example 127.0.0.1,evil.example [::1 2130706433
+[::1]evil.example localhost:80:80 [2001:db8::1]:8000
+"""
+
+
 @pytest.mark.parametrize(
     ("given", "header", "is_own"),
     [
-        ({}, "localhost:8000", True),
-        ({}, "evil.example", False),
+        *(({}, name, True) for name in OWN_NAMES.split()),
+        *(({}, name, False) for name in FOREIGN.split()),
         ({}, "10.0.0.7", False),
         ({"hosts": "box.example,Other.Example"}, "BOX.example:80", True),
         ({"hosts": "box.example,Other.Example"}, "other.example", True),

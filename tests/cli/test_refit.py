@@ -49,7 +49,7 @@ def test_models_are_listed_refused_and_brought_back(place: Path, shop: Path) -> 
     store = Store(url)
     store.migrate()
     store.switch_learning(True)
-    person, _ = store.create_person()  # of the API
+    person = store.create_person()  # of the API
     for item in ("i0", "i2", "gone"):
         append(store, person, Event("view", {"item": item}))
     store.close()

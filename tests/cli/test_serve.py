@@ -56,8 +56,8 @@ def test_serving_no_model_is_one_sentence(tmp_path: Path) -> None:
     ("option", "value", "told"),
     [
         ("--accent", "teal", "must be a colour such as #0b6f66"),
-        ("--name", "x" * 41, "1 to 40 characters"),
-        ("--boost", "promoted", "ID_OR_TAG:number, several separated by semicolons"),
+        ("--name", "x" * 41, "at most 40 characters"),
+        ("--boost", "promoted", "ID_OR_TAG:number"),
         ("--logo", "none.png", "The logo none.png cannot be read"),
     ],
 )

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +25,6 @@ T = TypeVar("T")
 LATE = "The database did not answer in time."
 # Connections of one process; as many requests use the store at once, see `StoreThreads`.
 CONNECTIONS = 16
-_MAX_PORT = 65_535
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 # PostgreSQL: a statement was ended by its time limit; a lock was not free in time.
 _LATE_STATES = ("57014", "55P03")
@@ -93,18 +92,6 @@ class Database:
             with _store_errors(), closing(self._engine.raw_connection()) as lent:
                 lent.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def check_file(self) -> None:
-        """Raise `StoreError` if pages of SQLite's file are damaged; it reads the whole file."""
-        if self.is_sqlite:
-            with _store_errors(), closing(self._engine.raw_connection()) as lent:
-                found = lent.cursor().execute("PRAGMA quick_check(1)").fetchone()[0]
-            if found != "ok":
-                reason = " ".join(str(found).split())
-                raise StoreError(
-                    f"The database is damaged: {reason}. Put a copy from before in its place, or "
-                    "save what can be read: sqlite3 FILE .recover | sqlite3 NEW_FILE."
-                )
-
     def make_file(self) -> None:
         """Create the file of SQLite, readable by its owner only, unless it exists."""
         path = _file_of(self._engine.url)
@@ -168,22 +155,12 @@ def _engine(url: str, timeout: float) -> Engine:
 
 def _parsed(url: str) -> URL:
     """Return the parts of a URL; an error repeats none of them, as one may be a password."""
-    wrong = None
-    try:
+    with suppress(SQLAlchemyError, ValueError):
         address = make_url(url)
-    except ValueError:
-        wrong = "its port is not a number"
-    except SQLAlchemyError:
-        wrong = "it is not written as one"
-    else:
-        if address.port is not None and not 0 < address.port <= _MAX_PORT:
-            wrong = f"its port is not from 1 to {_MAX_PORT}"
-        elif "@" in (address.host or ""):
-            wrong = "it has two signs @"
-    if wrong is None:
-        return address
+        if "@" not in (address.host or ""):
+            return address
     raise StoreError(
-        f"The database URL cannot be used: {wrong}. Use sqlite:///file or "
+        "The database URL cannot be used. Use sqlite:///file or "
         "postgresql://user:password@host:port/name, and write : / ? # [ ] @ in a password as "
         "%3A %2F %3F %23 %5B %5D %40."
     )

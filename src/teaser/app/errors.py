@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from teaser.app.api import validation
-from teaser.app.http import EMBED, MCP, MONITORING, Refusal, Refused, Scope
+from teaser.app.http import EMBED, MCP, MONITORING, Refusal, RefusedError, Scope
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.monitoring import current_request
 from teaser.app.pages.render import render, visitor_of
@@ -42,8 +42,6 @@ _STATUS: dict[type[BaseException], tuple[int, str]] = {
     TeaserError: (422, "invalid"),
     BaseException: (500, "internal"),
 }
-# The codes of JSON-RPC for a request that is refused, and for one that fails.
-_RPC_REFUSED, _RPC_FAILED = -32600, -32603
 # The most letters of an error: errors shorten names by themselves, but there may be many.
 _LONGEST = 2_000
 _UNREADABLE_JSON = (
@@ -67,8 +65,8 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> Response:
         found = error.errors()
-        is_unreadable = validation.is_unreadable(found)
-        status, code = (400, "unreadable") if is_unreadable else (422, "invalid")
+        is_json = found[0]["type"] != "json_invalid"
+        status, code = (422, "invalid") if is_json else (400, "unreadable")
         return _response(request, status, code, validation.describe(found))
 
     @app.exception_handler(HTTPException)
@@ -92,27 +90,27 @@ def add_error_handlers(app: FastAPI) -> None:
 def refusal_of(app: FastAPI) -> Refusal:
     """Return a function that makes the response to a request that is refused or failed."""
 
-    def refuse(scope: Scope, reason: Refused | Exception) -> Response:
+    def refuse(scope: Scope, reason: Exception) -> Response:
         request = Request({**scope, "app": app})
         if isinstance(reason, TeaserError):
             return _expected(request, reason)
-        if isinstance(reason, Exception):
-            log.error("a request failed", exc_info=reason)
-            return _response(request, *status_of(reason), "Something went wrong on our side.")
-        response = _response(request, reason.status, reason.code, reason.message)
-        response.headers.update(reason.headers)
-        return response
+        if isinstance(reason, RefusedError):
+            response = _response(request, reason.status, reason.code, reason.message)
+            response.headers.update(reason.headers)
+            return response
+        log.error("a request failed", exc_info=reason)
+        return _response(request, *status_of(reason), "Something went wrong on our side.")
 
     return refuse
 
 
 def _expected(request: Request, error: TeaserError) -> Response:
     """Return the response to an error of this package."""
-    status, code = status_of(error)
-    if not isinstance(error, StoreError):
-        return _response(request, status, code, str(error), error)
-    response = _response(request, status, code, sentence_of(error))
-    response.headers["retry-after"] = "1"
+    is_store = isinstance(error, StoreError)
+    shown = None if is_store else error
+    response = _response(request, *status_of(error), sentence_of(error), shown)
+    if is_store:
+        response.headers["retry-after"] = "1"
     return response
 
 
@@ -139,29 +137,21 @@ def _response(
     message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
     # The operator finds what went wrong by the id; other errors say all there is to say.
     named = current_request() if status == 500 else None
+    request_id = None if named is None else named.request_id
     if not _wants_page(request):
         said = {"code": code, "message": message}
-        if named is not None:
-            said["request_id"] = named.request_id
-        if request.url.path == MCP:
-            return JSONResponse(_rpc_error(status, said), status_code=status)
-        return JSONResponse({"error": said}, status_code=status)
+        said |= {"request_id": request_id} if request_id else {}
+        answer: dict[str, Any] = {"error": said}
+        if request.url.path == MCP:  # as JSON-RPC has it: clients of assistants show the message
+            code_of_rpc = -32600 if status < 500 else -32603
+            told = {"code": code_of_rpc, "message": message, "data": said}
+            answer = {"jsonrpc": "2.0", "id": None, "error": told}
+        return JSONResponse(answer, status_code=status)
     visitor = visitor_of(request, with_person=False)  # an error page needs no database
     text, details = error_message(status, message, visitor.texts, error)
     values: dict[str, Any] = {"code": status, "message": text, "details": details}
-    values["request_id"] = named.request_id if named is not None else None
+    values["request_id"] = request_id
     return render(request, visitor, "error.html", status=status, **values)
-
-
-def _rpc_error(status: int, said: dict[str, str]) -> dict[str, Any]:
-    """Return an error as JSON-RPC writes it: clients of assistants then show its sentence."""
-    code = _RPC_REFUSED if status < 500 else _RPC_FAILED
-    data = {name: text for name, text in said.items() if name != "message"}
-    return {
-        "jsonrpc": "2.0",
-        "id": None,  # the message was not read
-        "error": {"code": code, "message": said["message"], "data": data},
-    }
 
 
 def _wants_page(request: Request) -> bool:

@@ -15,9 +15,9 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache, partial, wraps
+from functools import partial, wraps
 from threading import Lock
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
@@ -41,19 +41,14 @@ _MAX_BUCKETS = 20_000
 _LOOPBACK = ("127.0.0.0/8", "::1")
 
 
-class Refused(NamedTuple):
+@dataclass(eq=False)
+class RefusedError(Exception):
     """Why a request is refused: status, code, message, further headers of the answer."""
 
     status: int
     code: str
     message: str
-    headers: Mapping[str, str] = {}
-
-
-def too_many(seconds: int) -> Refused:
-    """Return the refusal of a request that comes too soon."""
-    message = f"Too many requests. Wait {seconds} second{'s' * (seconds != 1)}."
-    return Refused(429, "too_many_requests", message, {"Retry-After": str(seconds)})
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class RateLimit:
@@ -90,6 +85,12 @@ class RateLimit:
                 self._buckets.popitem(last=False)
         return wait
 
+    def spend(self, name: str) -> None:
+        """Take one request from a bucket, or refuse it."""
+        if wait := self.take(name):
+            message = f"Too many requests. Wait {wait} second{'s' * (wait != 1)}."
+            raise RefusedError(429, "too_many_requests", message, {"Retry-After": str(wait)})
+
 
 @dataclass(frozen=True)
 class RateLimits:
@@ -99,14 +100,6 @@ class RateLimits:
     keys: RateLimit
     imports: RateLimit = field(default_factory=lambda: RateLimit(IMPORTS))
 
-    def wait_of_key(self, key: str, address: str) -> int:
-        """Count a request for its key in place of its address; return the seconds to wait.
-
-        Every request is counted for its address first, so those with a wrong key count there.
-        """
-        self.addresses.take(address, -1)
-        return self.keys.take(key)
-
 
 def address_of(scope: Mapping[str, Any]) -> str:
     """Return the address of the client, as a trusted proxy says it."""
@@ -114,35 +107,33 @@ def address_of(scope: Mapping[str, Any]) -> str:
     return str(client[0]) if client else "unknown"
 
 
-@lru_cache(maxsize=1_000)
 def is_among(address: str, names: str) -> bool:
     """Return whether an address is named by a setting: addresses, networks, `loopback`, `all`."""
     words = [name.strip() for name in names.split(",")]
     if "all" in words or "*" in words:
         return True
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
+    parsed = _parsed(address)
     for word in (*words, *(_LOOPBACK if "loopback" in words else ())):
-        try:
-            if parsed in ipaddress.ip_network(word, strict=False):
+        with suppress(ValueError):  # a word such as "key"
+            if parsed is not None and parsed in ipaddress.ip_network(word, strict=False):
                 return True
-        except ValueError:
-            continue  # a word such as "key"
     return False
 
 
 def _network_name(name: str) -> str:
-    try:
-        parsed = ipaddress.ip_address(name)
-    except ValueError:
-        return name
-    if parsed.version == 6 and parsed.ipv4_mapped is None:
+    parsed = _parsed(name)
+    if isinstance(parsed, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
-    return name
+    return name if parsed is None else str(parsed)
+
+
+def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return an address, an IPv4 one in IPv6 as IPv4; None for another name."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
 
 
 T = TypeVar("T")
@@ -284,10 +275,7 @@ def _signer(key: bytes) -> Signer:
 
 
 _PORTS = {"http": 80, "https": 443}
-_FOREIGN = "This form was sent from another site, so nothing was changed."
 _OTHER_SITES = ("cross-site", "same-site")
-# The most digits of a whole number: far more than those of any number that is asked for.
-_MOST_DIGITS = 40
 
 
 def valid_text(text: str) -> str:
@@ -310,7 +298,7 @@ FormText = Annotated[str, AfterValidator(valid_text)]
 
 
 def read_json(text: bytes | str) -> Any:
-    """Return what a JSON text says; each number in it is finite and has at most 40 digits.
+    """Return what a JSON text says.
 
     Raises
     ------
@@ -318,11 +306,7 @@ def read_json(text: bytes | str) -> Any:
         If the text is anything else, or is nested too deep.
     """
     try:
-        return json.loads(
-            text, parse_int=_whole_number, parse_float=_real_number, parse_constant=_real_number
-        )
-    except ParameterError:
-        raise
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ParameterError(f"It is not JSON: {error}.") from None
 
@@ -335,50 +319,29 @@ def read_object(text: str, name: str) -> dict[str, Any]:
     ParameterError
         If the text is anything else.
     """
-    try:
-        given = read_json(text)
-    except ParameterError as error:
-        raise ParameterError(f"{name} must be a JSON object. {error}") from None
+    given = read_json(text)
     if not isinstance(given, dict):
         raise ParameterError(f"{name} must be a JSON object.")
     valid_text(json.dumps(given, ensure_ascii=False))
     return given
 
 
-def _whole_number(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ParameterError(
-            f"A number in it has {len(digits):,} digits; at most {_MOST_DIGITS} are read."
-        )
-    return int(digits)
+def need_own_origin(request: Request, *, or_program: bool = False) -> None:
+    """Raise `TeaserError` unless the headers show that a page of this site sent a request.
 
-
-def _real_number(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ParameterError(f"A number in it is not finite: {text[:_MOST_DIGITS]}.")
-    return number
-
-
-def need_own_origin(request: Request) -> None:
-    """Raise `TeaserError` unless the headers show that a page of this site sent the form."""
-    site = request.headers.get("sec-fetch-site")
-    source = request.headers.get("origin") or request.headers.get("referer")
-    is_own = _origin(source) == own_origin(request) if source else site == "same-origin"
-    if not is_own or site in _OTHER_SITES:
-        raise TeaserError(_FOREIGN, problem="foreign origin")
-
-
-def refuse_other_sites(request: Request) -> None:
-    """Raise `TeaserError` if the headers show that a page of another site sent a request.
-
-    Browsers send at least one of the two headers with what a page of another site asks for.
-    Programs send neither.
+    Browsers send at least one of these headers with what a page of another site asks for. Programs
+    send none of them, and pass with `or_program`.
     """
+    site = request.headers.get("sec-fetch-site")
     source = request.headers.get("origin")
-    is_foreign = source is not None and _origin(source) != own_origin(request)
-    if is_foreign or request.headers.get("sec-fetch-site") in _OTHER_SITES:
-        raise TeaserError(_FOREIGN, problem="foreign origin")
+    if not or_program:
+        source = source or request.headers.get("referer")
+    is_own = or_program or site == "same-origin"
+    if source:
+        is_own = _origin(source) == own_origin(request)
+    if not is_own or site in _OTHER_SITES:
+        said = "This form was sent from another site, so nothing was changed."
+        raise TeaserError(said, problem="foreign origin")
 
 
 def own_origin(request: Request) -> str | None:
@@ -396,7 +359,6 @@ def local_path(text: str) -> str:
     return text if is_local and text.isprintable() else "/"
 
 
-@lru_cache(maxsize=100)
 def _origin(address: str) -> str | None:
     """Return scheme, host and port of an address without a default port; None if it is invalid."""
     try:
@@ -414,7 +376,7 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Refusal = Callable[[Scope, Refused | Exception], Response]
+Refusal = Callable[[Scope, Exception], Response]
 
 HEADERS = [
     (
@@ -440,8 +402,6 @@ _API, _ADMIN = "/api/v1/", "/api/v1/admin/"
 _PERSON, _PERSON_ID = re.compile("/api/v1/people/([^/]+)"), re.compile("[A-Za-z0-9_-]{43}")
 # In place of a person's id: the user whom a header names, by an id of the key's owner.
 _OWN, _MAX_USER_ID = "own", 200
-_LENGTH = re.compile("[0-9]{1,19}")
-_MAX_HEAD = 65_536  # the server below refuses longer addresses by itself
 _CLOSE = {"Connection": "close"}  # what is left of the body is not read
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
 # Pages whose visitors need no cookie: readers of a shared list, those who just deleted their data.
@@ -552,7 +512,6 @@ class Guard:
         self.services = services
         self.settings = services.settings
         self.refusal = refusal
-        self._is_own_host = lru_cache(maxsize=100)(self.settings.is_own_host)
         self._key: bytes | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -581,11 +540,9 @@ class Guard:
             await send(message)
 
         try:
-            reason = self._check_host(request) or await self._check_sender(request)
-            body = reason or await self._read_body(request, receive)
-            if isinstance(body, Refused):
-                await self.refusal(scope, body)(scope, receive, send_guarded)
-                return
+            self._check_host(request)
+            await self._check_sender(request)
+            body = await self._read_body(request, receive)
             cookies += await self._first_cookie(request)
             first = iter([{"type": "http.request", "body": body, "more_body": False}])
 
@@ -600,92 +557,74 @@ class Guard:
                 raise  # the connection must end: half an answer cannot be taken back
             await self.refusal(scope, error)(scope, receive, send_guarded)
 
-    def _check_host(self, request: Request) -> Refused | None:
-        """Return why the head, host or rate of a request is refused; None if it is not."""
-        path = request.scope["path"]
-        size = sum(len(name) + len(value) for name, value in request.scope["headers"])
-        if size > _MAX_HEAD:
-            message = f"The headers are larger than {_MAX_HEAD:,} bytes. Remove some cookies."
-            return Refused(431, "too_large", message, _CLOSE)
+    def _check_host(self, request: Request) -> None:
+        """Refuse a request under another name, or that comes too soon."""
+        path, address = request.scope["path"], address_of(request.scope)
         if path == HEALTH:  # whoever asks, by whatever name, learns nothing
-            return None
-        hosts = request.headers.getlist("host")
-        if len(hosts) > 1 or not self._is_own_host(hosts[0] if hosts else ""):
-            return Refused(
+            return
+        if not self.settings.is_own_host(request.headers.get("host", "")):
+            raise RefusedError(
                 421,
                 "unknown_host",
                 "This server does not answer under that name. Use its address, or let its "
                 "operator add the name with --host-name.",
             )
-        if path in MONITORING and is_among(address_of(request.scope), self.settings.monitoring):
-            return None
-        seconds = self.services.limits.addresses.take(address_of(request))
-        return too_many(seconds) if seconds else None
+        if not (path in MONITORING and is_among(address, self.settings.monitoring)):
+            self.services.limits.addresses.spend(address)
 
-    async def _check_sender(self, request: Request) -> Refused | None:
+    async def _check_sender(self, request: Request) -> None:
         """Check the key, or the origin where no key is needed, and the form of a person's id."""
         path, writes = request.scope["path"], request.method not in ("GET", "OPTIONS")
-        if not (path == MCP or path.startswith(_API)):
-            if path in MONITORING:
-                return await self._check_watcher(request)
-            if path == EMBED:
-                return self._check_embedder(request)
+        person = _PERSON.match(path)
+        if path in MONITORING:
+            await self._check_watcher(request)
+        elif path == EMBED:
+            self._check_embedder(request)
+        elif not (path == MCP or path.startswith(_API)):
             if request.method == "POST":
                 need_own_origin(request)
-            return self._limit_imports(request)
-        is_admin = path.startswith(_ADMIN) and not is_loopback(self.settings.host)
-        found = _PERSON.match(path)
-        is_own = found is not None and found[1] == _OWN
-        if self.settings.needs_keys or is_admin or is_own:
-            if (refused := await self._check_key(request)) is not None:
-                return refused
-        elif writes:
-            refuse_other_sites(request)
-        if found is not None and is_own:
-            return await self._find_own(request, path[found.end() :])
-        if found is not None and not _PERSON_ID.fullmatch(found[1]):
-            return Refused(
-                422, "invalid", "person_id must be an id as POST /people gave it, or own."
-            )
-        return self._limit_imports(request)
+        elif (
+            self.settings.needs_keys
+            or (path.startswith(_ADMIN) and not is_loopback(self.settings.host))
+            or (person and person[1] == _OWN)
+        ):
+            await self._check_key(request)
+            if person and person[1] == _OWN:
+                await self._find_own(request, path[person.end() :])
+        elif writes or person:
+            need_own_origin(request, or_program=True)
+        path = request.scope["path"]
+        if (person := _PERSON.match(path)) and not _PERSON_ID.fullmatch(person[1]):
+            said = "person_id must be an id as POST /people gave it, or own."
+            raise RefusedError(422, "invalid", said)
+        if request.method == "POST" and self.settings.takes_import(path):
+            # This holds also where the rate of requests has no limit.
+            names = _PERSON.findall(path)
+            if not (names and self.settings.needs_keys):  # a program imports for many people
+                names.append(address_of(request.scope))
+            for name in names:
+                self.services.limits.imports.spend(name)
 
-    def _limit_imports(self, request: Request) -> Refused | None:
-        """Refuse an import of a person of the API, or from an address, that comes too often.
-
-        This holds also where the rate of requests has no limit.
-        """
-        path, person = request.scope["path"], ""
-        if request.method != "POST" or not self.settings.takes_import(path):
-            return None
-        if (found := _PERSON.match(path)) is not None:
-            person = found[1]
-        names = [person] if person else []
-        if not (person and self.settings.needs_keys):  # a program imports for many people
-            names.append(address_of(request.scope))
-        seconds = max(map(self.services.limits.imports.take, names))
-        return too_many(seconds) if seconds else None
-
-    async def _check_watcher(self, request: Request) -> Refused | None:
-        """Return why the sender may not see how the server is doing."""
+    async def _check_watcher(self, request: Request) -> None:
+        """Refuse who may not see how the server is doing."""
         allowed = self.settings.monitoring
         if request.scope["path"] == HEALTH or is_among(address_of(request.scope), allowed):
-            return None
-        if "key" in [name.strip() for name in allowed.split(",")]:
-            return await self._check_key(request)
-        said = "Only some addresses may see this. Let TEASER_MONITORING name it."
-        return Refused(403, "forbidden", said)
+            return
+        if "key" not in [name.strip() for name in allowed.split(",")]:
+            said = "Only some addresses may see this. Let TEASER_MONITORING name it."
+            raise RefusedError(403, "forbidden", said)
+        await self._check_key(request)
 
-    def _check_embedder(self, request: Request) -> Refused | None:
-        """Return why the page that wants to show the list is refused."""
+    def _check_embedder(self, request: Request) -> None:
+        """Refuse a page that may not show the list."""
         source = request.headers.get("origin", "")
         allowed = [own_origin(request), *map(_origin, self.settings.embedders)]
-        if request.method != "POST" or (source and _origin(source) in allowed):
-            return None
-        page = shortened(source) or "no site that it names"
-        said = f"A page of {page} may not show this list. Let TEASER_ORIGINS have its origin."
-        return Refused(403, "forbidden", said)
+        if request.method == "POST" and not (source and _origin(source) in allowed):
+            page = shortened(source) or "no site that it names"
+            said = f"A page of {page} may not show this list. Let TEASER_ORIGINS have its origin."
+            raise RefusedError(403, "forbidden", said)
 
-    async def _find_own(self, request: Request, rest: str) -> Refused | None:
+    async def _find_own(self, request: Request, rest: str) -> None:
         """Put the id of the person whom `User-Id` names into the path; nothing logs a path."""
         try:
             name = request.headers.get("user-id", "").encode("latin-1").decode().strip()
@@ -693,7 +632,7 @@ class Guard:
             name = ""
         if not 0 < len(name) <= _MAX_USER_ID:
             said = f"Name the user in the header User-Id: 1 to {_MAX_USER_ID} characters in UTF-8."
-            return Refused(422, "invalid", said)
+            raise RefusedError(422, "invalid", said)
         key_name, catalogue = request.scope["teaser_key"], self.services.holder.current
         find = partial(self.services.store.own_person, key_name, name)
         if (person_id := await self.services.threads.run(find)) is None:
@@ -701,51 +640,48 @@ class Guard:
             history = await asyncio.to_thread(known_history, catalogue, name)
             person_id = await self.services.threads.run(partial(find, history))
         request.scope["path"] = f"{_API}people/{person_id}{rest}"
-        return self._limit_imports(request)
 
-    async def _check_key(self, request: Request) -> Refused | None:
-        """Return why the key of a request is refused; its requests count for it alone."""
+    async def _check_key(self, request: Request) -> None:
+        """Refuse a request without a known key; its requests count for it alone."""
         kind, _, key = request.headers.get("authorization", "").partition(" ")
         key = key.strip()
         needed = {"WWW-Authenticate": "Bearer"}
         if kind.lower() != "bearer" or not key:
             message = "A key is needed. Send it as Authorization: Bearer tk_..."
-            return Refused(401, "unauthorized", message, needed)
+            raise RefusedError(401, "unauthorized", message, needed)
         name = await self.services.threads.run(partial(self.services.store.key_name, key))
         if name is None:
-            return Refused(401, "unauthorized", "This key is not known, or was revoked.", needed)
+            message = "This key is not known, or was revoked."
+            raise RefusedError(401, "unauthorized", message, needed)
         if request.scope["path"].startswith(_ADMIN) and name not in self.settings.admins:
             message = "This key may not do this. Let TEASER_ADMIN_KEYS have its name."
-            return Refused(403, "forbidden", message)
+            raise RefusedError(403, "forbidden", message)
         request.scope["teaser_key"] = name
-        seconds = self.services.limits.wait_of_key(key, address_of(request))
-        return too_many(seconds) if seconds else None
+        # Every request counts for its address first, so those with a wrong key count there.
+        self.services.limits.addresses.take(address_of(request.scope), -1)
+        self.services.limits.keys.spend(key)
 
-    async def _read_body(self, request: Request, receive: Receive) -> bytes | Refused:
-        """Return the whole body, or why it is refused: too large or too slow."""
+    async def _read_body(self, request: Request, receive: Receive) -> bytes:
+        """Return the whole body, unless it is too large or too slow."""
         if request.method == "GET":
             return b""
-        length = request.headers.get("content-length")
         largest = self.settings.largest_body(request.scope["path"])
-        too_large = Refused(
-            413, "too_large", f"The request is larger than {largest:,} bytes.", _CLOSE
-        )
-        if length is not None and not (_LENGTH.fullmatch(length) and int(length) <= largest):
-            return too_large
         body, has_more = bytearray(), True
+        size = int(request.headers.get("content-length", 0))
         try:
             async with asyncio.timeout(self.settings.idle_timeout):
-                while has_more:
+                while has_more and size <= largest:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnect
                     body += message.get("body", b"")
-                    has_more = message.get("more_body", False)
-                    if len(body) > largest:
-                        return too_large
+                    has_more, size = message.get("more_body", False), len(body)
         except TimeoutError:
             late = f"The body did not come within {self.settings.idle_timeout:g} seconds."
-            return Refused(408, "request_timeout", late, _CLOSE)
+            raise RefusedError(408, "request_timeout", late, _CLOSE) from None
+        if size > largest:
+            large = f"The request is larger than {largest:,} bytes."
+            raise RefusedError(413, "too_large", large, _CLOSE)
         return bytes(body)
 
     async def _first_cookie(self, request: Request) -> list[tuple[bytes, bytes]]:

@@ -48,8 +48,7 @@ class ModelHolder:
         self.folder = settings.model
         self.load_error: str | None = None
         self._lock = threading.Lock()
-        self._stamp = folder_stamp(self.folder)
-        self.written_at, self.loaded_at = _written_at(self.folder), time.time()
+        self._stamp = manifest_stamp(self.folder)
         self.current = self._load(model)
 
     def refresh(self, *, force: bool = False) -> bool:
@@ -63,7 +62,7 @@ class ModelHolder:
                 "A model is being loaded already. Ask again when it is served.", problem="loading"
             )
         try:
-            stamp, written_at = folder_stamp(self.folder), _written_at(self.folder)
+            stamp = manifest_stamp(self.folder)
             if not force and stamp == self._stamp:
                 return False
             self._stamp = stamp
@@ -75,7 +74,6 @@ class ModelHolder:
                 if force:
                     raise
                 return False
-            self.written_at, self.loaded_at = written_at, time.time()
             self.load_error = None
             log.info("a new model is served")
         finally:
@@ -112,17 +110,9 @@ class ModelHolder:
             raise ArtifactError(
                 f"{self.folder} can be read, but its model cannot be used: {error!r}."
             ) from error
+        self.loaded_at = time.time()
+        self.written_at = self._stamp[0] / 1e9 if self._stamp else self.loaded_at
         return catalogue
-
-
-def folder_stamp(folder: Path) -> tuple[tuple[int, int, int] | None, ...]:
-    """Return times, inodes and sizes of the manifest and the files that it names."""
-    try:
-        named = artifact.read_manifest(folder)["files"].values()
-        names = [Path(str(entry["name"])).name for entry in named]
-    except (TeaserError, KeyError, TypeError, AttributeError):
-        names = []  # not a model now; a new manifest changes the stamp
-    return tuple(_file_stamp(folder / name) for name in (artifact.MANIFEST, *names))
 
 
 def _load_teaser(folder: Path) -> Teaser:
@@ -135,18 +125,12 @@ def _load_teaser(folder: Path) -> Teaser:
     return load(folder, Teaser)
 
 
-def _written_at(folder: Path) -> float:
-    """Return when a model was written: its manifest is written last."""
-    found = _file_stamp(folder / artifact.MANIFEST)
-    return found[0] / 1e9 if found else time.time()
-
-
-def _file_stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
+def manifest_stamp(folder: Path) -> tuple[int, int, int] | None:
+    """Return time, inode and size of the manifest, which is written last; None without one."""
+    with suppress(OSError):
+        found = (folder / artifact.MANIFEST).stat()
+        return found.st_mtime_ns, found.st_ino, found.st_size
+    return None
 
 
 def _return_memory() -> None:

@@ -13,19 +13,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, cast
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Histogram,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from teaser.app.settings import Settings
-from teaser.console import visible_json, visible_line
-from teaser.errors import MissingPackageError, ParameterError
+from teaser.console import visible_line
+from teaser.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from teaser.app.models import ModelHolder
@@ -220,10 +215,11 @@ class _Formatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line; in text, with the stack of an exception below it."""
-        facts, lines = self.facts(record), self.error_lines(record)
+        error = record.exc_info[1] if record.exc_info else None
+        facts, lines = self.facts(record), list(self._lines_of(error))
         if self.is_json:
             facts |= {"error": lines[-1], "stack": "\n".join(lines)} if lines else {}
-            return visible_json(json.dumps(facts, ensure_ascii=False, default=str))
+            return json.dumps(facts, default=str)
         start = f"{facts.pop('time')} {facts.pop('level').upper()} {facts.pop('logger')}: "
         line = " ".join([facts.pop("message"), *(f"{k}={v}" for k, v in facts.items())])
         # Without line feeds what is logged cannot write lines of its own.
@@ -248,23 +244,16 @@ class _Formatter(logging.Formatter):
                 facts["trace_id"] = format(request.span.get_span_context().trace_id, "032x")
         return facts
 
-    def error_lines(self, record: logging.LogRecord) -> list[str]:
-        """Return the type and the stack of a line's exception, after those of its causes."""
-        error = record.exc_info[1] if record.exc_info else None
-        chain: list[BaseException] = []
-        while error is not None and error not in chain:
-            chain.insert(0, error)
-            error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-        return [line for error in chain for line in self._lines_of(error)]
-
-    def _lines_of(self, error: BaseException) -> Iterator[str]:
-        for inner in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+    def _lines_of(self, error: BaseException | None) -> Iterator[str]:
+        """Yield the stack and the type of an exception, after those of its causes."""
+        if error is None:
+            return
+        before = None if error.__suppress_context__ else error.__context__
+        for inner in (*getattr(error, "exceptions", ()), error.__cause__ or before):
             yield from self._lines_of(inner)
         for frame in traceback.extract_tb(error.__traceback__):
             yield f"  {frame.filename}:{frame.lineno} {frame.name}: {frame.line}"
-        kind = type(error)
-        is_builtin = kind.__module__ == "builtins"
-        name = kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
+        name = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
         yield f"{name}: {error}" if self.with_messages else name
 
 
@@ -277,29 +266,29 @@ class Traces:
     ------
     MissingPackageError
         If the extra `traces` is not installed.
-    ParameterError
-        If `OTEL_TRACES_EXPORTER` or the protocol names something that is not supported.
     """
 
     def __init__(self) -> None:
         try:
-            from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+            from opentelemetry.sdk.resources import OTELResourceDetector, Resource
             from opentelemetry.sdk.trace import TracerProvider
+            from opentelemetry.sdk.trace.export import BatchSpanProcessor
             from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
-            from opentelemetry.trace.propagation.tracecontext import (
-                TraceContextTextMapPropagator,
-            )
+            from opentelemetry.trace.propagation import tracecontext
         except ImportError as error:
             raise MissingPackageError("Tracing", str(error.name), extra="traces") from None
         # Variables that name the service win over the name here.
-        named = "service.name" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-        name = {} if named or os.environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: _SERVICE}
-        self.provider = TracerProvider(resource=Resource.create(name), shutdown_on_exit=False)
+        resource = Resource.create({"service.name": _SERVICE}).merge(
+            OTELResourceDetector().detect()
+        )
+        self.provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         self._tracer = self.provider.get_tracer(_SERVICE)
         self._server, self._error = SpanKind.SERVER, StatusCode.ERROR
         self._in_context = set_span_in_context
-        self._parent = TraceContextTextMapPropagator()
-        _add_exporter(self.provider)
+        self._parent = tracecontext.TraceContextTextMapPropagator()
+        if os.environ.get("OTEL_TRACES_EXPORTER") != "none":
+            self.provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
 
     def begin_request(self, headers: Mapping[str, str]) -> Span:
         """Return a span for a request; it belongs to the trace that its headers name, if any."""
@@ -329,25 +318,3 @@ class Traces:
         thread = threading.Thread(target=self.provider.shutdown, daemon=True)
         thread.start()
         thread.join(seconds)
-
-
-def _add_exporter(provider: Any) -> None:
-    """Send spans by OTLP over http, or nowhere, as `OTEL_TRACES_EXPORTER` says."""
-    variables = os.environ
-    exporter = variables.get("OTEL_TRACES_EXPORTER") or "otlp"
-    if exporter == "none":
-        return
-    protocol = variables.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or variables.get(
-        "OTEL_EXPORTER_OTLP_PROTOCOL", ""
-    )
-    if exporter != "otlp" or protocol not in ("", "http/protobuf"):
-        raise ParameterError(
-            f"Traces cannot be sent by {protocol or exporter}. Set OTEL_TRACES_EXPORTER to otlp "
-            "or none, and OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf."
-        )
-    try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise MissingPackageError("Tracing", str(error.name), extra="traces") from None
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

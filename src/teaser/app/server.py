@@ -15,8 +15,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from teaser._version import __version__
-from teaser.app.api.router import complete_document
-from teaser.app.api.router import router as api_router
+from teaser.app.api.router import api_router
 from teaser.app.brand import Brand, brand_routes, read_brand
 from teaser.app.database import StoreThreads
 from teaser.app.errors import add_error_handlers, refusal_of
@@ -59,10 +58,9 @@ def create_app(
     check_words(settings)
     services, brand = open_services(settings, holder, migrate=migrate), read_brand(settings)
     app = new_app(services, brand)
-    app.include_router(api_router)
+    app.include_router(api_router(settings))
     for pages in (home, item, search, say, mydata, about, embed):
         app.include_router(pages.router, include_in_schema=False)
-    complete_document(app, settings)
     add_assistants(app, services, title=brand.name)
     complete_app(app)
     return app

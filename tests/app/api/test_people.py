@@ -57,7 +57,7 @@ class TestPeople:
         assert again["strengths"] == {"i2": 0.5}
         assert client.post(f"{person}/undo").json()["strengths"] == state["strengths"]
         for bad, said in (
-            (0, "must not be 0"),
+            (0, "other than 0"),
             ("1x", "must be a valid number"),
             (1e10, "less than"),
         ):
@@ -166,22 +166,9 @@ class TestPeople:
             client.get(person),
             client.delete(person),
             client.post(f"{person}/views", json={"item_id": "i0"}),
-            client.delete(f"{person}/views?item_id=i0"),
-            client.post(f"{person}/presses", json=GHENT),
-            client.post(f"{person}/hidden", json={"item_id": "i0"}),
-            client.delete(f"{person}/hidden?item_id=i0"),
-            client.put(f"{person}/variety", json={"variety": 0.5}),
-            client.put(f"{person}/balance", json={"balance": 0.5}),
-            client.put(f"{person}/about", json={"about": []}),
-            *(client.post(f"{person}/{act}") for act in ("undo", "redo", "reset")),
-            *(client.get(f"{person}/{p}") for p in ("recommendations", "profile", "export")),
-            client.put(f"{person}/filters", json={}),
-            client.put(f"{person}/feed", json={"feed": ""}),
-            client.put(f"{person}/profiling", json={"on": False}),
-            client.get(f"{person}/feeds"),
-            client.post(f"{person}/feeds", json={"feed": "Friday"}),
+            client.post(f"{person}/undo"),
+            *(client.get(f"{person}/{p}") for p in ("recommendations", "export", "feeds")),
             client.post(f"{person}/wishes", json={"wishes": ["variety 0.5"]}),
-            client.post(f"{person}/shares", json={"feed": ""}),
             client.post(f"{person}/import", json=EMPTY_EXPORT),
         ]
         assert {error_of(answer, 404)["code"] for answer in answers} == {"unknown_person"}

@@ -101,8 +101,6 @@ class TestStateless:
         cases: list[tuple[str, dict[str, Any], str]] = [
             ("recommend", {"where": ["town=Gent"]}, "Such as: Ghent"),
             ("recommend", {"k": "many"}, "body.k"),
-            ("recommend", {"k": True}, "body.k"),
-            ("profile", {"balance": True}, "body.balance"),
             ("recommend", {"about": "age=young"}, "body.about"),
             ("recommend", {"scale": "huge"}, "body.scale"),
             ("recommend", {"histroy": []}, "body.histroy"),
@@ -128,20 +126,13 @@ class TestStateless:
         for status, body in [
             (400, b"{"),
             (400, b"{'k': 1}"),
-            (400, b'{"k": 1,}'),
-            (400, b"k=1"),
             (400, b"\xff\xfe"),
             (400, b'{"history": [' + b"9" * 5000 + b"]}"),
             (400, b"[" * 20_000),
             (422, b""),
             (422, b"[]"),
-            (422, b"null"),
-            (422, b"1"),
             (422, b'{"variety": NaN}'),
-            (422, b'{"variety": Infinity}'),
             (422, b'{"history": ["\\ud800"]}'),
-            (422, b'{"\\ud800": 1}'),
-            (422, b'{"presses": [{"tag": "a=\\ud800", "steps": 1}]}'),
         ]:
             answer = client.post(f"{API}/recommend", content=body, headers=headers)
             said = error_of(answer, status)

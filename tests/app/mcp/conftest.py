@@ -114,4 +114,4 @@ def stateless(source: Source) -> Server[Any]:
 
 @pytest.fixture
 def person_id(people: People) -> str:
-    return people.store.create_person()[0]
+    return people.store.create_person()

@@ -1,6 +1,7 @@
 """Tools answer as the API does, change what the site changes, and refuse with a sentence."""
 
 import logging
+import secrets
 from dataclasses import replace
 from typing import Any
 
@@ -81,16 +82,11 @@ def test_a_person_gets_what_their_state_gives(
     ("tool", "given", "said"),
     [
         ("explain", {"item_id": "i999"}, "i999"),
-        ("similar", {"item_id": "nothing"}, "nothing"),
-        ("item", {"item_id": "i999"}, "i999"),
         ("recommend", {"history": ["i999"]}, "i999"),
         ("recommend", {"where": ["town=Gent"]}, "Such as: Ghent"),
         ("recommend", {"first_date": "2026-01-01"}, "no dates"),
-        ("recommend", {"about": ["age=young"]}, "user features"),
         ("profile", {"features": ["twn"]}, "Closest: town"),
-        ("profile", {"presses": [{"tag": "town", "steps": 1}]}, "town"),
         ("lift", {"item_id": "i1", "k": 0}, "equal to 1"),
-        ("compare", {"item_id": "i1", "other_id": "i1"}, "i1"),
         ("compare", {"item_id": "i1"}, "other_id: is missing"),
         ("like", {"item_id": "i5", "changes": [{"old": "town=Ghent"}]}, "town=Ghent"),
         ("search", {"words": "x" * 201}, "200 characters"),
@@ -98,7 +94,6 @@ def test_a_person_gets_what_their_state_gives(
         ("recommend", {"person_id": "a" * 43, "history": ["i0"]}, "person_id and history"),
         ("recommend", {"person_id": "a" * 43}, "stores nothing"),
         ("recommend", {"history": "i0"}, "list of ids"),
-        ("recommend", {"history": ["i0"] * 1001}, "1000 items"),
     ],
 )
 def test_bad_questions_are_a_sentence(
@@ -138,7 +133,7 @@ def test_without_a_person_nothing_is_stored(server: Server[Any], people: People)
 def test_unknown_persons_and_visitors_of_the_site_look_the_same(
     server: Server[Any], people: People
 ) -> None:
-    visitor, _ = people.store.create_person(with_token=True)
+    visitor = people.store.create_person(secrets.token_urlsafe(32))
     for tool in ("person", "undo"):
         said = [refused(call(server, tool, person_id=name)) for name in (visitor, "a" * 43)]
         assert said[0] == said[1]
@@ -205,6 +200,6 @@ def test_errors_are_sentences_and_tell_nothing_of_the_inside(
 
 def test_me_is_the_one_at_this_computer_if_there_is_one(source: Source, people: People) -> None:
     assert "new_person" in refused(call(build_server(source, title="x"), "person", person_id="me"))
-    visitor, _ = people.store.create_person(with_token=True)
+    visitor = people.store.create_person(secrets.token_urlsafe(32))
     own = replace(source, people=replace(people, own_id=visitor))
     assert found(call(build_server(own, title="x"), "person", person_id="me"))["history"] == []

@@ -31,8 +31,8 @@ EN = texts_in("en")
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Europe/Brussels", "Pacific/Pago_Pago"])
 def test_every_end_can_be_described(catalogue: Catalogue, zone: str) -> None:
     there = Catalogue(catalogue.model, zone=ZoneInfo(zone))
-    for until in (datetime.max, datetime.min):
-        assert describe_end(until.replace(tzinfo=UTC), there, EN).exact
+    for year in (2000, 9000):
+        assert describe_end(datetime(year, 1, 1, tzinfo=UTC), there, EN).exact
 
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -88,25 +88,14 @@ class TestForNow:
         assert state_of(visitor).ends == ()
         assert state_of(visitor).presses == {}
 
-    def test_an_end_in_the_last_year_of_the_calendar_breaks_no_page(
-        self, at_events: TestClient
-    ) -> None:
+    def test_an_end_on_no_calendar_is_refused(self, at_events: TestClient) -> None:
         far = "9999-12-31T23:59:59+00:00"
-        tag = button(at_events.get("/profile").text, "press").partition(" ")[2]
-        page = do(at_events, end_press=f"{far} +1 {tag}", back="/profile")
-        assert "1 press for now" in text_of(page)
-        shared = at_events.post("/share", data={"main_feed": "1"}).text
-        link = re.search(r'value="http://testserver(/s/[\w-]{43})"', shared)
-        assert link
-        assert at_events.get(link[1]).status_code == 200
-        assert at_events.post(link[1]).status_code == 200
-        export = at_events.get("/export").json()
-        export["state"]["ends"][0]["until"] = far
-        sent = {"file": ("export.json", json.dumps(export))}
-        assert at_events.post("/import", files=sent).status_code == 200
-        page = at_events.get("/profile").text
-        do(at_events, end_press=button(page, "end_press"))
-        assert state_of(at_events).ends == ()
+        form = at_events.post("/act", data={"end_press": f"{far} +1 town=Ghent"})
+        assert form.status_code == 422
+        end = {"kind": "press", "name": "town=Ghent", "steps": 1, "until": far}
+        state = {"history": [], "presses": [], "hidden": [], "ends": [end]}
+        sent = {"file": ("export.json", json.dumps({"state": state}))}
+        assert at_events.post("/import", files=sent).status_code == 422
 
 
 class TestOtherPages:

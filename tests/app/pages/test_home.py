@@ -14,7 +14,7 @@ from teaser.explain import Reason, told_reasons
 
 def events_of(client: TestClient) -> list[StoredEvent]:
     store = services_of(client).store
-    return store.events(store.find_person(client.cookies["teaser"]) or "")
+    return store.export(store.find_person(client.cookies["teaser"]) or "").events
 
 
 class TestFirstVisit:

@@ -188,6 +188,7 @@ class TestProblems:
             (b'{"name": "<script>alert(1)</script>"}', "state"),
             (b'{"state": {"history": [%s]}}' % (b"1" * 5_000), "digits"),
             (b'{"state": {"history": [], "variety": NaN}}', "not finite"),
+            (b'{"state": {"history": [1.5], "presses": [], "hidden": []}}', "history"),
             (
                 b'{"state": {"history": [], "presses": [{"tag": "type=film", "steps": 99}],'
                 b' "hidden": []}}',

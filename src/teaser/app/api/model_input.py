@@ -1,6 +1,6 @@
 """The input of the model for one request, and what the model answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -21,7 +21,6 @@ from teaser.data.tags import Tag
 from teaser.errors import ParameterError, SearchTimeoutError
 from teaser.explain import Difference, Explanation
 from teaser.model.filters import Filters
-from teaser.model.tables import History
 from teaser.profile import PressesLike, Profile, Steering
 from teaser.recommend import Recommendations
 from teaser.steer.tag_examples import TagExamples, tag_examples
@@ -32,21 +31,19 @@ from teaser.words.wishes import matching_items
 
 @dataclass(frozen=True)
 class ModelInput:
-    """A history, presses, facts about the person and steering, beside a catalogue."""
+    """What most functions of the library take about a person, beside a catalogue."""
 
     catalogue: Catalogue
-    history: History
-    presses: Mapping[Tag, int]
-    about: Sequence[Tag | str]
-    steering: Steering
+    taste: Mapping[str, Any]  # history, presses, about, steering
     personal: PersonalModel | None = None
 
     @classmethod
     def from_request(cls, catalogue: Catalogue, asked: requests.Taste) -> Self:
         """Return the input that a request describes."""
+        taste = {"history": asked.history, "presses": asked.net_presses()}
         about = read_about(asked.about, catalogue)
         steering = Steering(scale=asked.scale, balance=asked.balance)
-        return cls(catalogue, asked.history, asked.net_presses(), about, steering)
+        return cls(catalogue, {**taste, "about": about, "steering": steering})
 
     @classmethod
     def from_person(
@@ -55,24 +52,13 @@ class ModelInput:
         """Return the input of a person; a balance that is given replaces the person's own."""
         chosen = personal.steering.balance if balance is None else balance
         steering = Steering(scale=scale, balance=chosen)
-        taste = personal.history, personal.presses, personal.about
-        return cls(personal.catalogue, *taste, steering, personal)
-
-    @property
-    def _taste(self) -> dict[str, Any]:
-        """The arguments that most functions of the library take."""
-        return {
-            "history": self.history,
-            "presses": self.presses,
-            "about": self.about,
-            "steering": self.steering,
-        }
+        return cls(personal.catalogue, {**personal.taste, "steering": steering}, personal)
 
     @measured("model")
     def profile(self, presses: PressesLike | None = None) -> Profile:
         """Return the profile, with other presses if they are given."""
         own = {} if presses is None else {"presses": presses}
-        return self.catalogue.model.profile(**{**self._taste, **own})
+        return self.catalogue.model.profile(**{**self.taste, **own})
 
     @measured("model")
     def recommend(
@@ -85,10 +71,7 @@ class ModelInput:
         return varied(
             self.catalogue.model,
             variety=variety,
-            k=asked.k,
-            exclude_history=asked.exclude_history,
-            negative_reasons=asked.negative_reasons,
-            **self._taste,
+            **self._options(asked),
             **filters,
         )
 
@@ -112,14 +95,14 @@ class ModelInput:
     @measured("model")
     def explain(self, item_id: ItemId, boost: Mapping[str, float] | None = None) -> Explanation:
         """Return the whole score of one item."""
-        return self.catalogue.model.explain(item_id, boost=boost, **self._taste)
+        return self.catalogue.model.explain(item_id, boost=boost, **self.taste)
 
     @measured("model")
     def compare(
         self, item_id: ItemId, other_id: ItemId, boost: Mapping[str, float] | None = None
     ) -> Difference:
         """Return why one item stands above another."""
-        return self.catalogue.model.compare(item_id, other_id, boost=boost, **self._taste)
+        return self.catalogue.model.compare(item_id, other_id, boost=boost, **self.taste)
 
     @measured("model")
     def vary(self, asked: requests.VariationRequest, changes: Changes) -> Variation:
@@ -130,10 +113,7 @@ class ModelInput:
             changes,
             n=asked.n,
             steps=asked.steps,
-            k=asked.k,
-            exclude_history=asked.exclude_history,
-            negative_reasons=asked.negative_reasons,
-            **self._taste,
+            **self._options(asked),
             **self._filters(asked, {}),
         )
 
@@ -146,14 +126,14 @@ class ModelInput:
             k=asked.k,
             places=asked.places,
             allowed=None if self.personal is None else self.personal.shown(),
-            **self._taste,
+            **self.taste,
         )
 
     @measured("model")
     def lift(self, item_id: ItemId, k: int) -> responses.LiftAnswer:
         """Return the fewest presses that bring an item among the first k, by a short search."""
         try:
-            found = find_lift(self.catalogue.model, item_id, k=k, **self._taste)
+            found = find_lift(self.catalogue.model, item_id, k=k, **self.taste)
         except SearchTimeoutError:
             return responses.LiftAnswer(lift=None, finished=False)
         lift = None if found is None else responses.Lift.model_validate(found)
@@ -163,7 +143,7 @@ class ModelInput:
     def origins(self, text: str) -> responses.Origins:
         """Return where the affinity with a tag comes from, the largest parts first."""
         model, tag = self.catalogue.model, self.catalogue.tag(Tag.parse(text))
-        parts = model.origins(tag, self.history, self.about)
+        parts = model.origins(tag, self.taste["history"], self.taste["about"])
         ordered = sorted(parts.items(), key=lambda pair: -abs(pair[1]))
         return responses.Origins.model_validate(
             {
@@ -178,6 +158,10 @@ class ModelInput:
                 "about": [{"tag": t, "part": part} for t, part in ordered if isinstance(t, Tag)],
             }
         )
+
+    def _options(self, asked: requests.ListOptions) -> dict[str, Any]:
+        names = ("k", "exclude_history", "negative_reasons")
+        return {**self.taste, **{name: getattr(asked, name) for name in names}}
 
     def _filters(self, asked: requests.ListOptions, boost: Mapping[str, float]) -> Filters:
         """Return the filters of a request, and of a person what they hid."""

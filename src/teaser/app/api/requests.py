@@ -1,13 +1,9 @@
 """The requests of the API as typed JSON; names equal those of the library."""
 
-import re
-from collections import Counter
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
-    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -18,11 +14,10 @@ from pydantic import (
 from pydantic import Tag as Shape
 from typing_extensions import TypeAliasType
 
-from teaser.app.api.validation import DAY, IDS, STRENGTHS, TIME, describe
+from teaser.app.api.validation import IDS, STRENGTHS, describe
 from teaser.app.http import read_json
 from teaser.app.state import (
     AS_FITTED,
-    LIMITS,
     MAIN,
     MAX_FEED_NAME,
     MAX_FILTER_TAGS,
@@ -30,11 +25,10 @@ from teaser.app.state import (
     Draft,
     Event,
     Order,
-    in_range,
     no_export,
     read_feed,
+    read_time,
     time_text,
-    too_much,
 )
 from teaser.app.wishes import MAX_WISHES
 from teaser.data.tags import Tag
@@ -54,10 +48,6 @@ MAX_TAGS = 200
 MAX_NAME = 2_000
 MAX_BOOST = 1e6
 MAX_ID = 2**63 - 1
-# A text before the first equal sign and one after it, as `Tag.parse` wants them.
-_TAG_PATTERN = r"^[^=]*[^=\s][^=]*=[\s\S]*\S"
-_BOOST_PATTERN = r"\S[\s\S]*:\s*[+-]?[\d.]"
-N = TypeVar("N", int, float)
 
 # The example of a request is made of the values of its fields.
 _EXAMPLES: dict[str, Any] = {
@@ -93,7 +83,9 @@ def _add_example(schema: dict[str, Any], model: type[BaseModel]) -> None:
 class StrictSchema(BaseModel):
     """A request; a misspelt field is refused instead of ignored."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra=_add_example)
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra=_add_example, use_attribute_docstrings=True
+    )
 
 
 class BodySchema(StrictSchema):
@@ -102,16 +94,10 @@ class BodySchema(StrictSchema):
     model_config = ConfigDict(strict=True)
 
 
-class TolerantSchema(BaseModel):
+class TolerantSchema(BodySchema):
     """A part of an export; fields that are not known are not read."""
 
-    model_config = ConfigDict(extra="ignore", strict=True, json_schema_extra=_add_example)
-
-
-def _not_zero(value: N) -> N:
-    if value == 0:
-        raise ValueError("must not be 0")
-    return value
+    model_config = ConfigDict(extra="ignore")
 
 
 def _whole(value: Any) -> Any:
@@ -119,24 +105,7 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _day(value: Any) -> Any:
-    """Read a day: pydantic alone would take numbers for seconds since 1970."""
-    if isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
-        try:
-            return date.fromisoformat(value)
-        except ValueError:
-            raise ValueError(DAY) from None
-    if not isinstance(value, date | None):
-        raise ValueError(DAY)
-    return value
-
-
-def _time(value: Any) -> Any:
-    """Read a time, which JSON has as a text."""
-    try:
-        return datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise ValueError(TIME) from None
+_WHOLE = BeforeValidator(_whole)
 
 
 def _shape(history: Any) -> str:
@@ -148,8 +117,7 @@ NAME = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 ItemId = TypeAliasType(
     "ItemId",
     Annotated[
-        Annotated[int, Field(strict=True, ge=-MAX_ID - 1, le=MAX_ID), BeforeValidator(_whole)]
-        | NAME,
+        Annotated[int, Field(strict=True, ge=-MAX_ID - 1, le=MAX_ID), _WHOLE] | NAME,
         Field(
             description="The id of an item, as in the data; '17' finds 17 too.",
             examples=["e0001"],
@@ -163,16 +131,13 @@ TagText = Annotated[
         max_length=MAX_NAME,
         description="A tag as feature=value.",
         examples=["town=Ghent"],
-        json_schema_extra={"pattern": _TAG_PATTERN},
     ),
 ]
-Steps = Annotated[int, Field(strict=True, ge=-MAX_PRESSES, le=MAX_PRESSES), BeforeValidator(_whole)]
-K = Annotated[
-    int, Field(ge=1, le=MAX_K, description="How many items, at most."), BeforeValidator(_whole)
-]
+Steps = Annotated[int, Field(strict=True, ge=-MAX_PRESSES, le=MAX_PRESSES), _WHOLE]
+K = Annotated[int, Field(ge=1, le=MAX_K), _WHOLE]
 Share = Annotated[float, Field(ge=0, le=1)]
 Strength = Annotated[float, Field(ge=-MAX_STRENGTH, le=MAX_STRENGTH, allow_inf_nan=False)]
-Day = Annotated[date, BeforeValidator(_day)]
+Day = Annotated[date, Field(strict=False)]  # JSON has days and times as texts
 Scale = Annotated[
     Literal["robust", "paper"],
     Field(description="How raw scores become affinities; `paper` is for comparison with it."),
@@ -235,16 +200,7 @@ Boosts = Annotated[
     ),
 ]
 BoostTexts = Annotated[
-    list[
-        Annotated[
-            str,
-            Field(
-                min_length=3,
-                max_length=MAX_NAME + 30,
-                json_schema_extra={"pattern": _BOOST_PATTERN},
-            ),
-        ]
-    ],
+    list[Annotated[str, Field(min_length=3, max_length=MAX_NAME + 30)]],
     Field(
         max_length=MAX_TAGS,
         description="What is added to scores, as id:0.2 or feature=value:0.2; repeat it for "
@@ -276,10 +232,8 @@ class Taste(BodySchema):
     """What a person viewed and pressed, and facts about them."""
 
     history: History = []
-    presses: Annotated[
-        list[Press],
-        Field(max_length=MAX_TAGS, description="The presses on a tag that occurs twice are added."),
-    ] = []
+    presses: Annotated[list[Press], Field(max_length=MAX_TAGS)] = []
+    """The presses on a tag that occurs twice are added."""
     scale: Scale = "robust"
     balance: Balance = AS_FITTED
     about: AboutTags = []
@@ -310,14 +264,10 @@ class PersonBoostOptions(PersonOptions):
     def boosts(self) -> dict[str, float]:
         """Return boosts by id or tag, or raise `ParameterError` for one that is out of bounds."""
         boosts = parse_boosts(self.boost)
-        if len(boosts) > MAX_TAGS:
-            raise ParameterError(f"There are at most {MAX_TAGS} boosts, found {len(boosts)}.")
-        for name, number in boosts.items():
-            if abs(number) > MAX_BOOST:
-                raise ParameterError(
-                    f"The boost of {name!r} must be from {-MAX_BOOST:,.0f} to {MAX_BOOST:,.0f}, "
-                    f"found {number:g}."
-                )
+        if len(boosts) > MAX_TAGS or any(abs(number) > MAX_BOOST for number in boosts.values()):
+            raise ParameterError(
+                f"There are at most {MAX_TAGS} boosts, from {-MAX_BOOST:,.0f} to {MAX_BOOST:,.0f}."
+            )
         return boosts
 
 
@@ -325,24 +275,23 @@ class ListOptions(StrictSchema):
     """Options of a list: how long it is, and what may be in it."""
 
     k: K = 20
-    exclude: Annotated[Ids, Field(description="None of these items.")] = []
+    """How many items, at most."""
+    exclude: Ids = []
+    """None of these items."""
     where: Conditions = []
-    first_date: Annotated[Day | None, Field(description="No item before this day.")] = None
-    last_date: Annotated[Day | None, Field(description="No item after this day.")] = None
-    exclude_history: Annotated[bool, Field(description="Leave out what was viewed.")] = True
-    negative_reasons: Annotated[
-        bool, Field(description="Include reasons with a negative share.")
-    ] = True
-    items: Annotated[
-        Ids | None, Field(description="Only these items; all of them when not given.")
-    ] = None
-    unknown: Annotated[
-        Literal["raise", "ignore"],
-        Field(
-            description="What happens to ids and tags that the model does not have; no item passes "
-            "by one that is ignored in `items` or `where`."
-        ),
-    ] = "raise"
+    first_date: Day | None = None
+    """No item before this day."""
+    last_date: Day | None = None
+    """No item after this day."""
+    exclude_history: bool = True
+    """Leave out what was viewed."""
+    negative_reasons: bool = True
+    """Include reasons with a negative share."""
+    items: Ids | None = None
+    """Only these items; all of them when not given."""
+    unknown: Literal["raise", "ignore"] = "raise"
+    """What happens to ids and tags that the model does not have; no item passes by one that is
+    ignored in `items` or `where`."""
 
 
 FilterTags = Annotated[list[TagText], Field(max_length=MAX_FILTER_TAGS)]
@@ -358,34 +307,25 @@ Bounds = Annotated[
 class NewFilters(BodySchema):
     """The conditions on a list, which replace those that it had."""
 
-    only: Annotated[
-        FilterTags, Field(description="Only items with these tags; one of each feature.")
-    ] = []
-    without: Annotated[FilterTags, Field(description="No item with these tags.")] = []
-    at_most: Annotated[Bounds, Field(description="The largest number in a column.")] = {}
-    at_least: Annotated[Bounds, Field(description="The smallest number in a column.")] = {}
-    when: Annotated[
-        str,
-        Field(
-            max_length=40,
-            description="A period of dates: today, tomorrow, weekend, next_weekend, week, "
-            "next_week, month, next_month, or days as 2026-11-20..2026-11-22 with open ends. "
-            "Empty for any.",
-            examples=["weekend"],
-        ),
-    ] = ""
+    only: FilterTags = []
+    """Only items with these tags; one of each feature."""
+    without: FilterTags = []
+    """No item with these tags."""
+    at_most: Bounds = {}
+    """The largest number in a column."""
+    at_least: Bounds = {}
+    """The smallest number in a column."""
+    when: Annotated[str, Field(max_length=40, examples=["weekend"])] = ""
+    """A period of dates: today, tomorrow, weekend, next_weekend, week, next_week, month,
+    next_month, or days as 2026-11-20..2026-11-22 with open ends. Empty for any."""
 
 
 class FilteredList(ListOptions):
     """Options of a list, with the conditions that a stored list can have."""
 
-    filters: Annotated[
-        NewFilters,
-        Field(
-            description="Conditions as `PUT /people/{person_id}/filters` takes them, besides the "
-            "other options. Unknown names in them are always refused."
-        ),
-    ] = NewFilters()
+    filters: NewFilters = NewFilters()
+    """Conditions as `PUT /people/{person_id}/filters` takes them, besides the other options.
+    Unknown names in them are always refused."""
 
 
 class RecommendRequest(Taste, FilteredList):
@@ -398,16 +338,17 @@ class RecommendRequest(Taste, FilteredList):
 class PersonListOptions(PersonBoostOptions, ListOptions):
     """Options of a list for a person."""
 
-    variety: Annotated[Share | None, Field(description="Instead of the person's own.")] = None
+    variety: Share | None = None
+    """Instead of the person's own."""
 
 
 class ProfileOptions(StrictSchema):
     """Options of a profile."""
 
-    top: Annotated[K, Field(description="Tags of each feature, at most.")] = 10
-    features: Annotated[
-        list[NAME], Field(max_length=MAX_TAGS, description="Only these features; all if empty.")
-    ] = []
+    top: K = 10
+    """Tags of each feature, at most."""
+    features: Annotated[list[NAME], Field(max_length=MAX_TAGS)] = []
+    """Only these features; all if empty."""
 
 
 class PersonProfileOptions(PersonOptions, ProfileOptions):
@@ -438,9 +379,8 @@ class ExplainRequest(Taste):
 class PersonCompareOptions(PersonExplainOptions):
     """Two items whose scores are compared for a person."""
 
-    other_id: Annotated[
-        NAME, Field(description="The id of the item to compare it with.", examples=["e0007"])
-    ]
+    other_id: Annotated[NAME, Field(examples=["e0007"])]
+    """The id of the item to compare it with."""
 
 
 class CompareRequest(ExplainRequest):
@@ -466,7 +406,8 @@ class Change(BodySchema):
     """A tag of the item, and the tag that takes its place; null leaves it out."""
 
     old: TagText
-    new: Annotated[TagText | None, Field(description="null leaves the tag out.")] = None
+    new: TagText | None = None
+    """null leaves the tag out."""
 
 
 Changes = Annotated[
@@ -483,24 +424,20 @@ class VariationRequest(Taste, FilteredList):
 
     item_id: ItemId
     changes: Changes = []
-    n: Annotated[
-        int,
-        Field(ge=1, le=20, description="How many tags of the item count, at most."),
-        BeforeValidator(_whole),
-    ] = N_TAGS
-    steps: Annotated[
-        int,
-        Field(ge=1, le=MAX_PRESSES, description="How often each of them is pressed."),
-        BeforeValidator(_whole),
-    ] = STEPS
+    n: Annotated[int, Field(ge=1, le=20), _WHOLE] = N_TAGS
+    """How many tags of the item count, at most."""
+    steps: Annotated[int, Field(ge=1, le=MAX_PRESSES), _WHOLE] = STEPS
+    """How often each of them is pressed."""
 
 
 class TagExamplesOptions(StrictSchema):
     """The tag whose examples are wanted."""
 
     tag: TagText
-    k: Annotated[K, Field(description="How many items, and how many tags, at most.")] = 6
-    places: Annotated[K, Field(description="How many items count as the first of a list.")] = 20
+    k: K = 6
+    """How many items, and how many tags, at most."""
+    places: K = 20
+    """How many items count as the first of a list."""
 
 
 class PersonTagExamplesOptions(PersonOptions, TagExamplesOptions):
@@ -515,7 +452,8 @@ class LiftRequest(Taste):
     """The item that should rise, and how far."""
 
     item_id: ItemId
-    k: Annotated[K, Field(description="The item should be among the first k.")] = 10
+    k: K = 10
+    """The item should be among the first k."""
 
 
 class ItemChoice(BodySchema):
@@ -528,6 +466,7 @@ class SimilarRequest(ItemChoice):
     """Items that resemble one."""
 
     k: K = 10
+    """How many items, at most."""
 
 
 class PicksRequest(BodySchema):
@@ -536,25 +475,24 @@ class PicksRequest(BodySchema):
     picks: Ids = []
     shown: Ids = []
     # Not a narrower `K`: the document would tell the bound of `K`.
-    k: Annotated[
-        int,
-        Field(ge=1, le=MAX_PICKS, description="How many items, at most."),
-        BeforeValidator(_whole),
-    ] = 6
+    k: Annotated[int, Field(ge=1, le=MAX_PICKS), _WHOLE] = 6
+    """How many items, at most."""
 
 
 class SearchOptions(StrictSchema):
     """Words to search for in names."""
 
     q: Annotated[str, Field(min_length=1, max_length=200, examples=["ghent"])]
-    k: Annotated[K, Field(description="How many items, and how many tags, at most.")] = 20
+    k: K = 20
+    """How many items, and how many tags, at most."""
 
 
 class GroupOptions(StrictSchema):
     """The discovered tag whose group is shown."""
 
     tag: Annotated[TagText, Field(examples=["discovered=Jazz by the Scheldt, Jazz in the park"])]
-    k: Annotated[K, Field(description="How many members, at most.")] = 100
+    k: K = 100
+    """How many members, at most."""
 
 
 class WordsRequest(BodySchema):
@@ -571,25 +509,16 @@ class NewPress(BodySchema):
     """Press + (positive) or - (negative) on a tag, `steps` times."""
 
     tag: TagText
-    steps: Annotated[
-        Steps, AfterValidator(_not_zero), Field(json_schema_extra={"not": {"const": 0}})
-    ] = 1
+    steps: Steps = 1
     lasts: LastsText = "always"
 
 
 class NewView(ItemChoice):
     """An item that was viewed, or disliked."""
 
-    strength: Annotated[
-        Strength,
-        AfterValidator(_not_zero),
-        Field(
-            description="How much it counts in the history, other than 0. Below 0 it was disliked; "
-            "-0.125 is what data sets with dislikes have.",
-            json_schema_extra={"not": {"const": 0}},
-            examples=[1.0],
-        ),
-    ] = 1.0
+    strength: Annotated[Strength, Field(examples=[1.0])] = 1.0
+    """How much it counts in the history, other than 0. Below 0 it was disliked; -0.125 is what data
+    sets with dislikes have."""
 
 
 class NewViews(BodySchema):
@@ -598,10 +527,8 @@ class NewViews(BodySchema):
     model_config = ConfigDict(json_schema_extra={"examples": [{"views": [{"item_id": "e0001"}]}]})
 
     views: Annotated[list[NewView], Field(min_length=1, max_length=MAX_VIEWS)]
-    unknown: Annotated[
-        Literal["raise", "ignore"],
-        Field(description="What happens to items that the model does not have."),
-    ] = "raise"
+    unknown: Literal["raise", "ignore"] = "raise"
+    """What happens to items that the model does not have."""
 
 
 class NewHidden(BodySchema):
@@ -645,10 +572,8 @@ class Profiling(BodySchema):
     """Whether lists follow the person's profile, and what orders them if not."""
 
     on: bool
-    order: Annotated[
-        Order | None,
-        Field(description="Without profile: by general appeal, or the newest first."),
-    ] = None
+    order: Order | None = None
+    """Without profile: by general appeal, or the newest first."""
 
 
 class Wishes(BodySchema):
@@ -657,17 +582,15 @@ class Wishes(BodySchema):
     wishes: Annotated[
         WishTexts,
         Field(
-            min_length=1,
-            max_length=MAX_WISHES,
-            description="Each as `press +4 theme=Jazz for today`, `only town=Ghent`, "
-            "`without type=Workshop`, `never type=Workshop for week`, `at_most price 20`, "
-            "`at_least price 10`, `when weekend`, `like ID` or `variety 0.6`.",
-            examples=[["press +4 town=Ghent", "when weekend"]],
+            min_length=1, max_length=MAX_WISHES, examples=[["press +4 town=Ghent", "when weekend"]]
         ),
     ]
+    """Each as `press +4 theme=Jazz for today`, `only town=Ghent`, `without type=Workshop`, `never
+    type=Workshop for week`, `at_most price 20`, `at_least price 10`, `when weekend`, `like ID`
+    or `variety 0.6`."""
 
 
-# Lists of a person, and imports. `people.checks` counts what is in all lists together.
+# Lists of a person, and imports. The size of a body bounds an import; `state.check` counts.
 
 
 ListName = Annotated[
@@ -694,43 +617,21 @@ class GivenEnding(TolerantSchema):
 
     kind: Literal["press", "hide"]
     name: ItemId
-    steps: Annotated[
-        int, Field(ge=-2 * MAX_PRESSES, le=2 * MAX_PRESSES), BeforeValidator(_whole)
-    ] = 0
-    until: Annotated[AwareDatetime, BeforeValidator(_time), AfterValidator(in_range)]
+    steps: Annotated[int, Field(ge=-2 * MAX_PRESSES, le=2 * MAX_PRESSES), _WHOLE] = 0
+    until: Annotated[datetime, BeforeValidator(read_time)]
     is_item: bool = False
-
-
-# What the lists of an export hold, by the names of their fields.
-_KINDS: dict[str | int, str] = {
-    "history": "viewed items",
-    "presses": "pressed tags",
-    "lasting": "pressed tags",
-    "hidden": "hidden items",
-    "hidden_tags": "hidden tags",
-    "ends": "things that end by themselves",
-    "feeds": "feeds",
-}
-
-
-def _at_most(kind: str, more: int = 0) -> Any:
-    return Field(max_length=LIMITS[kind] + more)
-
-
-Presses = Annotated[list[Press], _at_most("pressed tags")]
 
 
 class GivenFeed(TolerantSchema):
     """A list as `GET .../feeds` returns it; what is not given is as in a new list."""
 
-    presses: Presses = []
-    lasting: Annotated[
-        Presses | None, Field(description="Presses that do not end; null if none ends.")
-    ] = None
+    presses: list[Press] = []
+    lasting: list[Press] | None = None
+    """Presses that do not end; null if none ends."""
     filters: NewFilters = NewFilters()
     variety: Share = 0.0
     balance: Share = AS_FITTED
-    ends: Annotated[list[GivenEnding], _at_most("things that end by themselves")] = []
+    ends: list[GivenEnding] = []
 
     def stored(self) -> dict[str, Any]:
         """Return the feed as it is stored."""
@@ -757,7 +658,8 @@ class NewFeed(BodySchema):
     """A new list, which becomes the current one; it begins as a copy of the one before."""
 
     feed: ListName
-    start: Annotated[GivenFeed | None, Field(description="What it begins with instead.")] = None
+    start: GivenFeed | None = None
+    """What it begins with instead."""
 
 
 class FeedChoice(BodySchema):
@@ -782,9 +684,8 @@ class NewFeedName(BodySchema):
 class SharedFeed(BodySchema):
     """The link of a shared list, and the name of the copy; that of the list by default."""
 
-    token: Annotated[
-        str, Field(min_length=1, max_length=43, description="The last part of the link's path.")
-    ]
+    token: Annotated[str, Field(min_length=1, max_length=43)]
+    """The last part of the link's path."""
     feed: ListName | None = None
 
 
@@ -797,22 +698,19 @@ class NewShare(BodySchema):
 class GivenState(GivenFeed):
     """The state in an export: the current list, and what holds for all lists."""
 
-    history: Annotated[list[ItemId], _at_most("viewed items")]
-    presses: Presses
-    hidden: Annotated[list[ItemId], _at_most("hidden items")]
-    strengths: Annotated[dict[NAME, Strength], _at_most("viewed items")] = {}
+    history: list[ItemId]
+    presses: list[Press]
+    hidden: list[ItemId]
+    strengths: dict[NAME, Strength] = {}
     about: AboutTags = []
-    hidden_tags: Annotated[list[TagText], _at_most("hidden tags")] = []
+    hidden_tags: list[TagText] = []
     feed: AnyListName = MAIN
-    feeds: Annotated[list[NamedFeed], _at_most("feeds", more=1)] = []
+    feeds: list[NamedFeed] = []
     profiling: bool = True
     order: Order = "appeal"
 
     def draft(self) -> Draft:
-        """Return the state as it is stored; raise `ParameterError` if two lists have one name."""
-        names = Counter(feed.feed for feed in self.feeds)
-        if twice := [name for name, n in names.items() if n > 1]:
-            raise ParameterError(f"Two of its lists have one name, {twice[0]!r}.")
+        """Return the state as it is stored."""
         ends = {(e.is_item, e.name): time_text(e.until) for e in self.ends if e.kind == "hide"}
         feeds = {MAIN: self.stored()} | {feed.feed: feed.stored() for feed in self.feeds}
         feeds[self.feed] = self.stored()
@@ -841,20 +739,13 @@ class GivenExport(TolerantSchema):
         ------
         ParameterError
             If it is no export, or is damaged.
-        LimitError
-            If a list in it is longer than what can be stored.
         """
         try:
             return cls.model_validate(read_json(text))
         except ParameterError as error:
             raise no_export(str(error)) from None
         except ValidationError as error:
-            errors = error.errors(include_url=False)
-            kind = _KINDS.get(errors[0]["loc"][-1]) if errors[0]["loc"] else None
-            if kind and errors[0]["type"] == "too_long":
-                n = errors[0]["ctx"]["actual_length"]
-                raise too_much(kind, n) from None
-            raise no_export(describe(errors)) from None
+            raise no_export(describe(error.errors(include_url=False))) from None
 
     def event(self) -> Event:
         """Return the action that replaces a person's state by this one."""

@@ -329,11 +329,16 @@ class Profile(Schema):
         return cls.model_validate({**vars(found), **own})
 
 
-class Origin(Schema):
-    """What one item of the history adds to the raw score of a tag."""
+class FoundItem(Schema):
+    """An item and its title."""
 
     item_id: ModelItemId
     title: str | None
+
+
+class Origin(FoundItem):
+    """What one item of the history adds to the raw score of a tag."""
+
     part: float
 
 
@@ -355,8 +360,8 @@ class Origins(Named):
     about: list[AboutOrigin]
 
 
-class SharedTag(Named):
-    """A tag that two items share, and its share of their similarity."""
+class TagShare(Named):
+    """A tag and its share: of the similarity of two items, or of the items of a group."""
 
     share: float
 
@@ -365,7 +370,7 @@ class SharedTag(Named):
 class SimilarItem(Schema):
     """An item that is similar to another: 0 is no tag in common, 1 the same tags."""
 
-    shared: Annotated[list[SharedTag], BeforeValidator(_as_shared)]
+    shared: Annotated[list[TagShare], BeforeValidator(_as_shared)]
 
 
 class SimilarItems(Schema):
@@ -418,17 +423,10 @@ class TagExamples(Named):
     comes_with: list[TagBeside]
 
 
-class Pick(Schema):
-    """An item to offer."""
-
-    item_id: ModelItemId
-    title: str | None
-
-
 class Picks(Schema):
     """Items to offer, the most informative first."""
 
-    picks: list[Pick]
+    picks: list[FoundItem]
 
 
 @of(steer.Statement, "like")
@@ -481,13 +479,6 @@ class Card(Schema):
     """The data of an item; what the data do not have is null."""
 
 
-class FoundItem(Schema):
-    """An item and its title."""
-
-    item_id: ModelItemId
-    title: str
-
-
 class FoundTag(Named):
     """A tag, and how many items have it."""
 
@@ -518,26 +509,21 @@ class GroupItem(FoundItem):
     weight: float
 
 
-class Label(Named):
-    """The declared tag that is most over-represented in a group; `share` of its items carry it."""
-
-    share: float
-
-
 class Group(Named):
     """A group of items that the system found from what people chose: no metadata declare it.
 
     `n_items`: how many items it has; `grain`: about how many a group of its kind has. `exemplars`:
     the best-known central items, the best first; `members`: the items that belong to it most.
-    `label_tag`: null if no declared tag clearly stands out. `aliases`: earlier names, presses on
-    which count for it too.
+    `label_tag`: the declared tag that is most over-represented, and the share of its items that
+    carry it; null if none clearly stands out. `aliases`: earlier names, presses on which count for
+    it too.
     """
 
     grain: float
     n_items: int
     exemplars: list[FoundItem]
     members: list[GroupItem]
-    label_tag: Label | None
+    label_tag: TagShare | None
     aliases: list[str]
 
     @classmethod

@@ -1,15 +1,12 @@
 """The API under `/api/v1`: the routes of all resources, with keys and errors declared."""
 
-from typing import Any
-
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, Security
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 
 from teaser.app.api import people, stateless
-from teaser.app.api.auth import admin_needs_key, check_key
-from teaser.app.api.requests import MAX_ID
 from teaser.app.api.responses import ErrorAnswer
-from teaser.app.settings import Settings
+from teaser.app.settings import Settings, is_loopback
 
 _ERRORS = {
     400: "The request could not be read.",
@@ -22,48 +19,32 @@ _ERRORS = {
     429: "Too many requests.",
     503: "The database or the model cannot be used now.",
 }
+# It only declares in the OpenAPI document where a key is needed; `Guard` checks it.
+_KEY = HTTPBearer(
+    scheme_name="ApiKey",
+    bearerFormat="tk_...",
+    description="A key that `teaser keys create` made. Not needed where keys are off.",
+    auto_error=False,
+)
 
 
 def _operation_id(route: APIRoute) -> str:
     return route.name
 
 
-router = APIRouter(
-    prefix="/api/v1",
-    dependencies=[Depends(check_key)],
-    generate_unique_id_function=_operation_id,
-    responses={
-        status: {"model": ErrorAnswer, "description": description}
-        for status, description in _ERRORS.items()
-    },
-)
-router.include_router(stateless.router)
-router.include_router(people.router)
-router.include_router(stateless.catalogue_router)
-router.include_router(stateless.admin_router)
-
-
-def complete_document(app: FastAPI, settings: Settings) -> None:
-    """Let the OpenAPI document tell where a key is needed, which the settings decide."""
-    derive = app.openapi
-
-    def describe() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            document = _with_exact_bounds(derive())
-            for operations in document["paths"].values():
-                for operation in operations.values():
-                    is_admin = "admin" in operation["tags"]
-                    if not (admin_needs_key(settings) if is_admin else settings.needs_keys):
-                        operation.pop("security", None)
-            if not admin_needs_key(settings):
-                document["components"].pop("securitySchemes", None)
-        return derive()
-
-    app.openapi = describe  # type: ignore[method-assign] # FastAPI's own way to change it
-
-
-def _with_exact_bounds(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with the bounds of ids as they are: FastAPI rounds them to float64."""
-    whole = document["components"]["schemas"]["ItemId"]["anyOf"][0]
-    whole |= {"minimum": -MAX_ID - 1, "maximum": MAX_ID, "format": "int64"}
-    return document
+def api_router(settings: Settings) -> APIRouter:
+    """Return the routes of the API."""
+    router = APIRouter(
+        prefix="/api/v1",
+        generate_unique_id_function=_operation_id,
+        responses={
+            status: {"model": ErrorAnswer, "description": description}
+            for status, description in _ERRORS.items()
+        },
+    )
+    key = [Security(_KEY)]
+    for part in (stateless.router, people.router, stateless.catalogue_router):
+        router.include_router(part, dependencies=key if settings.needs_keys else [])
+    reload_needs_key = settings.needs_keys or not is_loopback(settings.host)
+    router.include_router(stateless.admin_router, dependencies=key if reload_needs_key else [])
+    return router

@@ -101,7 +101,7 @@ def state(request: Request, asked: requests.Taste) -> responses.Statements:
             **vars(each),
             "leaning": "towards" if each.leaning > 0 else "away",
             "said": say(each),
-            "denial": undo_presses(each, learned, given.presses),
+            "denial": undo_presses(each, learned, given.taste["presses"]),
         }
         for each in statements(given.profile())
     ]

@@ -1,28 +1,27 @@
-"""The MCP server: tools and resources over a source, for any transport."""
+"""The MCP server: tools and resources over a source, for any transport.
 
-from collections.abc import Callable
+The resources are the vocabulary of tags, items, the model, and what decides in lists.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import mcp_types as types
 from mcp.server import Server
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp.shared.uri_template import UriTemplate
 
 from teaser._version import __version__
+from teaser.app.api import responses
+from teaser.app.api.requests import MAX_NAME
+from teaser.app.catalogue import Catalogue
 from teaser.app.errors import sentence_of
-from teaser.app.mcp.resources import (
-    JSON,
-    complete_variable,
-    list_resources,
-    list_templates,
-    read_resource,
-)
-from teaser.app.mcp.tools import ME, TOOLS, Source, Tool
-from teaser.errors import TeaserError, closest
+from teaser.app.mcp.tools import ME, TOOLS, Source
+from teaser.errors import ParameterError, TeaserError, UnknownNameError, closest, closest_names
 
-T = TypeVar("T")
-Context = ServerRequestContext[Any, Any]
 NAME = "teaser"
 _INSTRUCTIONS = (
     "A recommender that people can read and steer. Items have tags (feature=value); a profile is "
@@ -39,6 +38,12 @@ _STORED = (
 _OWN = f"The person at this computer is {ME!r}; new_person makes others."
 _MANY = "new_person makes one; keep it for the person, and show it to nobody else."
 _STATELESS = " Nothing is stored: give history and presses with every call."
+JSON = "application/json"
+PAGE = 200
+_FEW = 10
+_MAX_ADDRESS = 4 * MAX_NAME  # a character of a name may take several in an address
+_FEATURE = "teaser://vocabulary/{feature}{?page}"
+Content = Callable[[Source, Mapping[str, str]], Any]
 
 
 def build_server(source: Source, *, title: str) -> Server[Any]:
@@ -54,19 +59,46 @@ def build_server(source: Source, *, title: str) -> Server[Any]:
     """
     has_people = source.people is not None
     tools = {t.name: t for t in TOOLS if has_people or not t.needs_people}
-    handlers = _Handlers(source, tools)
+
+    async def list_tools(_: Any, asked: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool.described for tool in tools.values()])
+
+    async def call_tool(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
+        if asked.name not in tools:
+            near = closest(asked.name, list(tools)) or f" There are {', '.join(tools)}."
+            message = f"There is no tool {asked.name[:100]!r}.{near}"
+            raise MCPError(types.INVALID_PARAMS, message)
+        return await tools[asked.name].call(source, asked.arguments or {})
+
+    async def list_resources(_: Any, asked: object) -> types.ListResourcesResult:
+        fixed = [r for r in RESOURCES if not UriTemplate.is_template(r.template)]
+        resources = [types.Resource(uri=r.template, **r.described) for r in fixed]
+        return types.ListResourcesResult(resources=resources)
+
+    async def list_templates(_: Any, asked: object) -> types.ListResourceTemplatesResult:
+        families = [r for r in RESOURCES if UriTemplate.is_template(r.template)]
+        found = [types.ResourceTemplate(uri_template=r.template, **r.described) for r in families]
+        return types.ListResourceTemplatesResult(resource_templates=found)
+
+    async def read(_: Any, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        try:
+            work = partial(read_resource, source, asked.uri)
+            text = await source.run(work, uses_store=False)
+        except TeaserError as error:
+            raise MCPError(types.INVALID_PARAMS, sentence_of(error)) from None
+        found = types.TextResourceContents(uri=asked.uri, mime_type=JSON, text=text)
+        return types.ReadResourceResult(contents=[found])
+
     server: Server[Any] = Server(
         NAME,
         version=__version__,
         title=title,
         instructions=_instructions(source),
-        get_tool_input_schema=handlers.input_schema,
-        on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.read_resource,
-        on_completion=handlers.complete,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read,
     )
     # Telemetry is our own, without names that a client sent.
     server.middleware.clear()
@@ -79,53 +111,137 @@ def _instructions(source: Source) -> str:
     return _INSTRUCTIONS + _STORED.format(who=_OWN if source.people.own_id else _MANY)
 
 
-class _Handlers:
-    """The requests of the protocol, answered from a source."""
+@dataclass(frozen=True)
+class Resource:
+    """One resource, or with variables in its address (RFC 6570) a family of them.
 
-    def __init__(self, source: Source, tools: dict[str, Tool]) -> None:
-        self.source = source
-        self.tools = tools
+    `content` returns JSON values, given the variables; its docstring describes it to assistants.
+    """
 
-    def input_schema(self, name: str) -> dict[str, Any] | None:
-        tool = self.tools.get(name)
-        return None if tool is None else tool.described.input_schema
+    template: str
+    title: str
+    content: Content
 
-    async def list_tools(self, _: Context, asked: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.described for tool in self.tools.values()])
+    @property
+    def described(self) -> dict[str, Any]:
+        """What the protocol says about it, but for its address."""
+        text = " ".join((self.content.__doc__ or "").split())
+        own = {"name": self.content.__name__, "title": self.title, "description": text}
+        return {**own, "mime_type": JSON}
 
-    async def call_tool(
-        self, _: Context, asked: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        tool = self.tools.get(asked.name)
-        if tool is None:
-            near = closest(asked.name, list(self.tools)) or f" There are {', '.join(self.tools)}."
-            message = f"There is no tool {asked.name[:100]!r}.{near}"
-            raise MCPError(types.INVALID_PARAMS, message)
-        return await tool.call(self.source, asked.arguments or {})
+    def match(self, uri: str) -> dict[str, str] | None:
+        """Return the variables of an address of this family; None for any other address."""
+        found = UriTemplate.parse(self.template).match(uri, max_uri_length=_MAX_ADDRESS)
+        return None if found is None else {name: str(value) for name, value in found.items()}
 
-    async def list_resources(self, _: Context, asked: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=list_resources())
 
-    async def list_templates(self, _: Context, asked: object) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=list_templates())
+RESOURCES: list[Resource] = []
 
-    async def read_resource(
-        self, _: Context, asked: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        text = await self._run(partial(read_resource, self.source, asked.uri))
-        found = types.TextResourceContents(uri=asked.uri, mime_type=JSON, text=text)
-        return types.ReadResourceResult(contents=[found])
 
-    async def complete(
-        self, _: Context, asked: types.CompleteRequestParams
-    ) -> types.CompleteResult:
-        variable, begun = asked.argument.name, asked.argument.value
-        work = partial(complete_variable, self.source, variable, begun)
-        return types.CompleteResult(completion=await self._run(work))
+def resource(template: str, title: str) -> Callable[[Content], Content]:
+    """Add a function to the resources."""
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        """Return what the work returns; an error of ours becomes one of the protocol."""
-        try:
-            return await self.source.run(work, uses_store=False)
-        except TeaserError as error:
-            raise MCPError(types.INVALID_PARAMS, sentence_of(error)) from None
+    def add(content: Content) -> Content:
+        RESOURCES.append(Resource(template, title, content))
+        return content
+
+    return add
+
+
+@resource("teaser://vocabulary", "Features and tags")
+def vocabulary(source: Source, _: Mapping[str, str]) -> Any:
+    """All features with their most common tags, and the columns of numbers.
+
+    These are the names that presses, conditions and wishes take.
+    """
+    catalogue = source.catalogue()
+    address = UriTemplate.parse(_FEATURE)
+    return {
+        "features": [
+            {
+                "feature": feature,
+                "n_tags": len(tags),
+                "most_common": _tags(catalogue, feature, 0, _FEW),
+                "all": address.expand({"feature": feature}),
+            }
+            for feature, tags in catalogue.features.items()
+        ],
+        "about": {f: [str(tag) for tag in tags] for f, tags in catalogue.user_features.items()},
+        "numbers": list(catalogue.numbers),
+        "has_dates": catalogue.dates is not None,
+        "n_items": len(catalogue.model.items_),
+    }
+
+
+@resource(_FEATURE, "Tags of a feature")
+def feature_vocabulary(source: Source, given: Mapping[str, str]) -> Any:
+    """All tags of a feature, the most common first, 200 a page."""
+    catalogue = source.catalogue()
+    feature = given["feature"]
+    tags = catalogue.features.get(feature)
+    if tags is None:
+        raise UnknownNameError("feature", feature, closest_names(feature, catalogue.features))
+    page, n_pages = given.get("page", "1"), -(-len(tags) // PAGE)
+    if page not in map(str, range(1, n_pages + 1)):
+        raise ParameterError(
+            f"page must be a whole number from 1 to {n_pages} for the feature {feature!r}, found "
+            f"{page[:20]!r}."
+        )
+    start = (int(page) - 1) * PAGE
+    return {
+        "feature": feature,
+        "n_tags": len(tags),
+        "page": int(page),
+        "n_pages": n_pages,
+        "tags": _tags(catalogue, feature, start, start + PAGE),
+    }
+
+
+@resource("teaser://item/{item_id}", "An item")
+def item(source: Source, given: Mapping[str, str]) -> Any:
+    """What the data say of an item: title, description, date, link, tags."""
+    card = source.catalogue().card(given["item_id"])
+    return responses.Card.model_validate(card).model_dump(mode="json")
+
+
+@resource("teaser://model", "The model")
+def model(source: Source, _: Mapping[str, str]) -> Any:
+    """The kind of model that is served, its size and its parameters."""
+    return source.catalogue().model.describe()
+
+
+@resource("teaser://transparency", "What decides here")
+def transparency(source: Source, _: Mapping[str, str]) -> Any:
+    """What lists are made up of, what a press changes, where the data come from."""
+    catalogue = source.catalogue()
+    measured = catalogue.model.transparency_
+    found = responses.Transparency.from_catalogue(catalogue, learns=source.settings.learn)
+    said = [] if measured is None else measured.sentences()
+    return {"sentences": said, **found.model_dump(mode="json")}
+
+
+def _tags(catalogue: Catalogue, feature: str, start: int, stop: int) -> list[dict[str, Any]]:
+    index, sizes = catalogue.tag_index, catalogue.tag_sizes
+    return [
+        {"tag": str(tag), "n_items": int(sizes[index[tag]])}
+        for tag in catalogue.features[feature][start:stop]
+    ]
+
+
+def read_resource(source: Source, uri: str) -> str:
+    """Return the content at an address, as JSON.
+
+    Raises
+    ------
+    UnknownNameError
+        If the catalogue does not have the item or the feature.
+    ParameterError
+        If nothing is at the address, or the page is out of range.
+    """
+    for each in RESOURCES:
+        given = each.match(uri)
+        if given is not None:
+            content = each.content(source, given)
+            return json.dumps(content, ensure_ascii=False, allow_nan=False, default=str)
+    known = ", ".join(each.template for each in RESOURCES)
+    raise ParameterError(f"There is no resource at {uri[:200]!r}. There are {known}.")

@@ -291,19 +291,12 @@ class OnePerson(BodySchema):
 class Whose(BodySchema):
     """A person whose state is stored, or a history and presses that the caller keeps."""
 
-    person_id: Annotated[
-        PersonName | None,
-        Field(description="Whose stored state is used; then give no history, presses or about."),
-    ] = None
-    history: requests.History = Field(default_factory=list)
-    presses: Annotated[
-        list[requests.Press],
-        Field(
-            max_length=requests.MAX_TAGS,
-            description="Net presses on tags, where nothing is stored.",
-        ),
-    ] = Field(default_factory=list)
-    about: requests.AboutTags = Field(default_factory=list)
+    person_id: PersonName | None = None
+    """Whose stored state is used; then give no history, presses or about."""
+    history: requests.History = Field([])
+    presses: Annotated[list[requests.Press], Field(max_length=requests.MAX_TAGS)] = Field([])
+    """Net presses on tags, where nothing is stored."""
+    about: requests.AboutTags = Field([])
 
     def taste(self) -> requests.Taste:
         """Return what the caller keeps, as the API takes it."""
@@ -322,15 +315,10 @@ class Whose(BodySchema):
 class SearchArguments(BodySchema):
     """Words to search for in names of items and tags."""
 
-    words: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=200,
-            description="Every word must be in the name; accents and capitals do not matter.",
-        ),
-    ]
-    k: Annotated[K, Field(description="How many items, and how many tags, at most.")] = 10
+    words: Annotated[str, Field(min_length=1, max_length=200)]
+    """Every word must be in the name; accents and capitals do not matter."""
+    k: K = 10
+    """How many items, and how many tags, at most."""
     language: Language = "en"
 
 
@@ -338,23 +326,18 @@ class RecommendArguments(Whose, requests.ListOptions):
     """A list for a person, or for a history and presses."""
 
     k: K = 10
-    variety: Annotated[
-        requests.Share | None,
-        Field(description="0 is the plain ranking, 1 the most variety; by default the person's."),
-    ] = None
-    wishes: Annotated[
-        requests.WishTexts,
-        Field(
-            max_length=requests.MAX_TAGS,
-            description="Wishes for this list alone, as say returns them; nothing is stored.",
-        ),
-    ] = Field(default_factory=list)
+    """How many items, at most."""
+    variety: requests.Share | None = None
+    """0 is the plain ranking, 1 the most variety; by default the person's."""
+    wishes: Annotated[requests.WishTexts, Field(max_length=requests.MAX_TAGS)] = Field([])
+    """Wishes for this list alone, as say returns them; nothing is stored."""
 
 
 class ProfileArguments(Whose, requests.ProfileOptions):
     """The profile of a person, or of a history and presses."""
 
-    top: Annotated[K, Field(description="Tags of each feature, at most.")] = 5
+    top: K = 5
+    """Tags of each feature, at most."""
 
 
 class PressArguments(Whose, NewPress):
@@ -368,15 +351,9 @@ class ViewArguments(OnePerson, NewView):
 class SayArguments(BodySchema):
     """A request in words."""
 
-    text: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=LONGEST,
-            description="What is wanted, as a person says it: more jazz around Ghent, no "
-            "workshops, cheaper, this weekend.",
-        ),
-    ]
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST)]
+    """What is wanted, as a person says it: more jazz around Ghent, no workshops, cheaper, this
+    weekend."""
     language: Language = "en"
 
 
@@ -397,15 +374,17 @@ class CompareArguments(ItemArguments):
 class LikeArguments(ItemArguments):
     """An item as a start, and what should be otherwise."""
 
-    changes: requests.Changes = Field(default_factory=list)
-    where: Conditions = Field(default_factory=list)
+    changes: requests.Changes = Field([])
+    where: Conditions = Field([])
     k: K = 10
+    """How many items, at most."""
 
 
 class LiftArguments(ItemArguments):
     """An item that should rise, and how far."""
 
-    k: Annotated[K, Field(description="The item should be among the first k.")] = 10
+    k: K = 10
+    """The item should be among the first k."""
 
 
 # Results that the API does not have
@@ -622,7 +601,7 @@ def new_person(source: Source, asked: Nothing) -> Answer[Person]:
     """Make a person whose views and presses are stored, and return the person_id."""
     if source.people is None:
         raise ParameterError("This server stores nothing, so it has no persons.")
-    person_id, _ = source.people.store.create_person()
+    person_id = source.people.store.create_person()
     found = Person.from_state(person_id, State(), source.catalogue())
     return found, [f"A new person was made. The person_id is {person_id}: keep it safe."]
 

@@ -19,7 +19,6 @@ from teaser.app.state import (
     Event,
     ListFilter,
     State,
-    in_range,
     parts_of,
     read_time,
 )
@@ -42,7 +41,6 @@ class EndView:
 
 def describe_end(until: datetime, catalogue: Catalogue, texts: Texts) -> EndView:
     """Describe an end: by the last day that it leaves, which is near in most cases."""
-    until = in_range(until)  # else a time may have no day in this zone
     local, today = until.astimezone(catalogue.zone), catalogue.today
     last = (local - timedelta(microseconds=1)).date()
     if last <= today:

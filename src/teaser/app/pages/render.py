@@ -112,7 +112,7 @@ def ensure_person(visitor: Visitor, services: Services) -> tuple[str, str | None
     if visitor.person_id is not None:
         return visitor.person_id, None
     token = visitor.token or new_token(services.store.signing_key)
-    return services.store.create_person(token=token)
+    return services.store.create_person(token), token
 
 
 def render(
