@@ -420,7 +420,8 @@ def describe_reasons(
     """Return why an item is in a list, in one sentence."""
     speak_for: list[Markup] = []
     against: list[Markup] = []
-    for reason in told_reasons(entry.reasons):
+    # Viewed items come last: each brings a clause of its own.
+    for reason in sorted(told_reasons(entry.reasons), key=lambda r: isinstance(r, ViewedReason)):
         if isinstance(reason, Reason):
             name = bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
             if reason.like:
