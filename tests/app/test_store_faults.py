@@ -334,6 +334,11 @@ def test_a_file_with_damaged_pages_is_refused_before_anything_is_served(tmp_path
     with pytest.raises(StoreError, match="is damaged: "):
         store.migrate()
     store.close()
+    file.write_bytes(b"no database" * 1000)
+    other = Store(f"sqlite:///{file}")
+    with pytest.raises(StoreError, match="Put a copy from before in its place"):
+        other.migrate()
+    other.close()
 
 
 def test_no_text_of_a_deleted_person_is_left_in_the_files(tmp_path: Path) -> None:

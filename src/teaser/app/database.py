@@ -29,6 +29,10 @@ _MAX_PORT = 65_535
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 # PostgreSQL: a statement was ended by its time limit; a lock was not free in time.
 _LATE_STATES = ("57014", "55P03")
+_REPAIR = (
+    "Put a copy from before in its place, or save what can be read: "
+    "sqlite3 FILE .recover | sqlite3 NEW_FILE."
+)
 
 
 class Database:
@@ -100,10 +104,7 @@ class Database:
                 found = lent.cursor().execute("PRAGMA quick_check(1)").fetchone()[0]
             if found != "ok":
                 reason = " ".join(str(found).split())
-                raise StoreError(
-                    f"The database is damaged: {reason}. Put a copy from before in its place, or "
-                    "save what can be read: sqlite3 FILE .recover | sqlite3 NEW_FILE."
-                )
+                raise StoreError(f"The database is damaged: {reason}. {_REPAIR}")
 
     def make_file(self) -> None:
         """Create the file of SQLite, readable by its owner only, unless it exists."""
@@ -128,6 +129,8 @@ def _store_errors() -> Iterator[None]:
         message = f"The database cannot be used now: {reason}."
         if "read-only" in reason or "readonly" in reason:
             message += " Let the server's user write to it and to its folder."
+        if "malformed" in reason or "not a database" in reason:
+            message += f" {_REPAIR}"
         raise StoreError(message) from error
 
 
