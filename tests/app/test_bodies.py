@@ -292,3 +292,15 @@ def test_a_visitor_behind_a_proxy_on_this_machine_is_far(serve: Callable[..., Te
     assert proxy.get("/metrics", headers=forwarded).status_code == 403
     claimed = {"x-forwarded-for": "127.0.0.1, 203.0.113.7"}
     assert proxy.get("/metrics", headers=claimed).status_code == 403
+
+
+def test_keys_cannot_be_tried_without_end(serve: Callable[..., TestClient]) -> None:
+    app: Any = serve(monitoring="127.0.0.1, key", rate=3).app
+    stranger = TestClient(app, client=("203.0.113.7", 4000))
+    tried = [
+        stranger.get("/metrics", headers={"authorization": f"Bearer {n}"}).status_code
+        for n in range(5)
+    ]
+    assert tried == [401, 401, 401, 429, 429]
+    monitor = TestClient(app, client=("127.0.0.1", 4000))
+    assert {monitor.get("/metrics").status_code for _ in range(5)} == {200}

@@ -1,5 +1,6 @@
 """`teaser serve`: workers are replaced, models are taken up, and it stops in time and quietly."""
 
+import http.client
 import json
 import os
 import shutil
@@ -222,3 +223,14 @@ class TestBind:
             bind("203.0.113.1", free_port())
         with pytest.raises(ParameterError, match="invalid"):
             bind("no.such.name.invalid", 0)
+
+
+def test_a_head_that_is_too_large_is_answered(pair: Running) -> None:
+    port = int(pair.url.rpartition(":")[2])
+    for size, where, status in ((60_000, "x", 200), (70_000, "x", 431), (70_000, "path", 400)):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        long = "a" * size
+        path, headers = ("/tour", {"x": long}) if where == "x" else (f"/tour?q={long}", {})
+        connection.request("GET", path, headers=headers)
+        assert connection.getresponse().status == status, (size, where)
+        connection.close()

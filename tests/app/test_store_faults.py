@@ -315,6 +315,34 @@ class TestTrouble:
         assert "secret" not in str(raised.value)
 
 
+def test_a_file_with_damaged_pages_is_refused_before_anything_is_served(tmp_path: Path) -> None:
+    file = tmp_path / "people.db"
+    store = Store(f"sqlite:///{file}")
+    store.migrate()
+    person_id = store.create_person()
+    for n in range(300):
+        append(store, person_id, Event("view", {"item": f"item {n}"}))
+    store.migrate()  # all of it is in the file now, and not in the log
+    store.close()
+    with sqlite3.connect(file) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'event'"
+        ((page,),) = connection.execute(query)
+    connection.close()
+    content = bytearray(file.read_bytes())
+    content[4096 * (page - 1) : 4096 * page] = b"\xff" * 4096
+    file.write_bytes(content)
+    store = Store(f"sqlite:///{file}")
+    store.ping()  # what is not damaged can be read
+    with pytest.raises(StoreError, match="is damaged: "):
+        store.migrate()
+    store.close()
+    file.write_bytes(b"no database" * 1000)
+    other = Store(f"sqlite:///{file}")
+    with pytest.raises(StoreError, match="Put a copy from before in its place"):
+        other.migrate()
+    other.close()
+
+
 def test_no_text_of_a_deleted_person_is_left_in_the_files(tmp_path: Path) -> None:
     file = tmp_path / "people.db"
     store = Store(f"sqlite:///{file}")

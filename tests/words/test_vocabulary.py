@@ -262,6 +262,7 @@ def wines() -> Vocabulary:
             "alcohol": [11.5 + i % 7 / 2 for i in range(n)],
             "price": [5.0 + i for i in range(n)],
             "organic": [i % 3 == 0 for i in range(n)],
+            "bottled": [date(2015 + i % 4, 3, 1) for i in range(n)],
         }
     )
     seen = [(f"u{u}", f"w{(u * 3 + i) % n}") for u in range(12) for i in range(5)]
@@ -277,12 +278,13 @@ def wines() -> Vocabulary:
         ("alcohol at most 13 percent", ["at_most alcohol 13"]),
         ("under 13 %", []),
         ("tours", []),
+        ("older than 2017", ["only bottled=2015", "only bottled=2016"]),
         ("under 13", ["at_most price 13"]),
         ("organic", ["press +4 organic=organic yes"]),
         ("not organic", ["without organic=organic yes"]),
     ],
 )
-def test_percentages_and_yes_or_no(text: str, wishes: list[str], wines: Vocabulary) -> None:
+def test_percentages_years_and_yes_or_no(text: str, wishes: list[str], wines: Vocabulary) -> None:
     reading = interpret(text, wines, today=TODAY)
     assert [str(wish) for wish in reading.wishes] == wishes
     assert bool(reading.unknown) == (not wishes)

@@ -28,6 +28,10 @@ CONNECTIONS = 16
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 # PostgreSQL: a statement was ended by its time limit; a lock was not free in time.
 _LATE_STATES = ("57014", "55P03")
+_REPAIR = (
+    "Put a copy from before in its place, or save what can be read: "
+    "sqlite3 FILE .recover | sqlite3 NEW_FILE."
+)
 
 
 class Database:
@@ -92,6 +96,15 @@ class Database:
             with _store_errors(), closing(self._engine.raw_connection()) as lent:
                 lent.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def check_file(self) -> None:
+        """Raise `StoreError` if pages of SQLite's file are damaged; it reads the whole file."""
+        if self.is_sqlite:
+            with _store_errors(), closing(self._engine.raw_connection()) as lent:
+                found = lent.cursor().execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                reason = " ".join(str(found).split())
+                raise StoreError(f"The database is damaged: {reason}. {_REPAIR}")
+
     def make_file(self) -> None:
         """Create the file of SQLite, readable by its owner only, unless it exists."""
         path = _file_of(self._engine.url)
@@ -115,6 +128,8 @@ def _store_errors() -> Iterator[None]:
         message = f"The database cannot be used now: {reason}."
         if "read-only" in reason or "readonly" in reason:
             message += " Let the server's user write to it and to its folder."
+        if "malformed" in reason or "not a database" in reason:
+            message += f" {_REPAIR}"
         raise StoreError(message) from error
 
 

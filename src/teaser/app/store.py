@@ -329,7 +329,8 @@ class Store:
     def migrate(self) -> None:
         """Bring the tables to this version; safe to call from several processes.
 
-        Only this method creates a file of SQLite. A database that is read-only is refused.
+        Only this method creates a file of SQLite. A database that is read-only is refused, and so
+        is a file of SQLite with damaged pages.
         """
         patient = Database(self.url, _MIGRATION_SECONDS)
         patient.make_file()
@@ -345,6 +346,7 @@ class Store:
             connection.execute(update(setting).values(name=setting.c.name))
 
         try:
+            patient.check_file()
             patient.write(upgrade)
             patient.empty_log()
         finally:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from rapidfuzz.distance import Prefix
 
+from teaser.data.rules import Year
 from teaser.data.tags import Tag, feature_label
 from teaser.errors import ParameterError
 from teaser.files import read_toml
@@ -259,6 +260,9 @@ class Vocabulary:
             for name in (*dict.fromkeys(tag.feature for tag in counts), *model.table_.columns)
             if (kind := kind_of(name))
         }
+        for rule in table.rules.tags:
+            if isinstance(rule, Year):  # whatever its column is called
+                kinds.setdefault(rule.name, "age")
         names = _name_index(counts, kinds, translations or {})
         _add_synonyms(names, counts, common_synonyms(), 1)
         unmatched = _add_synonyms(names, counts, own, 0)

@@ -1,5 +1,6 @@
 """Content: items count as alike by their tags and by words of texts, which become no tags."""
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -143,3 +144,13 @@ def test_content_without_tags_or_texts_is_refused_with_the_ways_out(told: Datase
     alike = replace(told, S=same, tags=told.tags[:1])
     with pytest.raises(ParameterError, match="tags or words that tell items apart"):
         content_rows(Content(), alike)
+
+
+def test_a_weight_that_drowns_interactions_is_said(
+    told: Dataset, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="teaser"):
+        content_rows(Content(weight=10.0), told)
+        assert "drowns" not in caplog.text
+        Teaser(content=Content(weight=1000.0)).fit(told)
+    assert "1000 times as much as the choices of an average item, which drowns" in caplog.text

@@ -25,6 +25,8 @@ from teaser.parameters import Options, is_number
 
 Array = NDArray[Any]
 log = logging.getLogger("teaser")
+# Beyond this weight interactions hardly count. The best ones lie from 0.1 to 10.
+_DROWNING = 100.0
 # Items without content are warned of if they are more than this share.
 _MANY_BLANK = 0.05
 # A word of one item says nothing of others.
@@ -84,6 +86,12 @@ def content_rows(options: Content | None, dataset: Dataset) -> sp.csr_array | No
             "%d of %d items have no tag or word that tells them apart: content says nothing of "
             "them",
             *(blank, T.shape[0]),
+        )
+    if options.weight > _DROWNING:
+        log.warning(
+            "content.weight=%g: shared tags and words count %g times as much as the choices of an "
+            "average item, which drowns interactions. Weights from 0.1 to 10 are usual",
+            *(options.weight, options.weight),
         )
     return sp.csr_array(np.sqrt(float(options.weight)) * T)
 
