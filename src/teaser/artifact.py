@@ -228,12 +228,8 @@ def check_parquet(path: str | Path) -> None:
 
 def find_not_finite(arrays: Mapping[str, Array]) -> str | None:
     """Return the name of the first array with a number that is infinite or no number, or None."""
-    return next((name for name, array in arrays.items() if not is_finite(array)), None)
-
-
-def is_finite(array: Array) -> bool:
-    """Whether all numbers of an array are finite."""
-    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+    kinds = ((name, array) for name, array in arrays.items() if array.dtype.kind == "f")
+    return next((name for name, array in kinds if not np.isfinite(array).all()), None)
 
 
 def map_arrays(path: Path) -> dict[str, Array]:

@@ -41,18 +41,15 @@ def progress_bar(first: str, *, show: bool = True, console: Any = None) -> Itera
         A console of rich for a terminal's bar; stderr when not given. A command, which has one,
         writes nothing to a log unless it takes more than ten seconds.
     """
+    is_terminal = sys.stderr.isatty() if console is None else console.is_terminal
     if not show:
-        yield _ignore
+        yield lambda doing, done: None
     elif notebook_shell() is not None:
         yield from _in_notebook(first)
-    elif (console.is_terminal if console is not None else sys.stderr.isatty()) and _has_rich():
+    elif is_terminal and find_spec("rich"):
         yield from _in_terminal(first, console)
     else:
         yield from _in_log(first, STRIDE if console is None else math.inf)
-
-
-def _has_rich() -> bool:
-    return find_spec("rich") is not None
 
 
 def notebook_shell() -> Any:
@@ -135,7 +132,3 @@ def _in_log(first: str, stride: float) -> Iterator[Update]:
             sys.stderr.write(f"{100 * done:3.0f} % {said}\n")
 
     yield update
-
-
-def _ignore(doing: str, done: float) -> None:
-    """Show nothing."""

@@ -1,6 +1,6 @@
 """Dataset: interactions X and tags S, with the ids of users and items and the tags."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -276,9 +276,7 @@ class Dataset:
         key, notes = item, tuple[str, ...]()
         if raw is not None:
             key, notes = find_key(raw, survey.chosen["item"], item, items_id)
-            raw = tidy(raw, key, "the items")
-            for each in more:
-                raw = join_items(raw, read(each, what="items", encoding=encoding), key)
+            raw = _joined(raw, more, key, encoding)
             notes = (*raw.notes, *notes)
         described = describe_items(raw, survey.chosen, key, rules)
         ids = described["table"].to_series(0).alias("item")
@@ -501,10 +499,7 @@ def read_tables(
     about = None if users is None else read(users, what="users", encoding=encoding)
     found = find_id_columns(known, described, about, **ids)
     if described is not None:
-        described = tidy(described, found.items_id, "the items")
-        for each in more:
-            extra = read(each, what="items", encoding=encoding)
-            described = join_items(described, extra, found.items_id)
+        described = _joined(described, more, found.items_id, encoding)
     if about is not None:
         about = tidy(about, found.users_id, "the users", long=False)
     each = (table for table in (known, described, about) if table is not None)
@@ -517,6 +512,14 @@ def _first_of(items: Any) -> tuple[Any, list[Any]]:
     if isinstance(items, list | tuple) and items:
         return items[0], list(items[1:])
     return items, []
+
+
+def _joined(items: Table, more: Iterable[Any], key: str, encoding: str) -> Table:
+    """Return a tidy table of items with the columns of further ones."""
+    items = tidy(items, key, "the items")
+    for each in more:
+        items = join_items(items, read(each, what="items", encoding=encoding), key)
+    return items
 
 
 def join_items(items: Table, extra: Table, key: str) -> Table:
