@@ -91,9 +91,13 @@ class Database:
                 self._writing.release()
 
     def empty_log(self) -> None:
-        """Move SQLite's log into the file, so that deleted rows are in neither."""
+        """Move SQLite's log into the file, so that deleted rows are in neither.
+
+        A reader may be in the way; the next call does it.
+        """
         if self.is_sqlite:
-            with _store_errors(), closing(self._engine.raw_connection()) as lent:
+            ignored = suppress(SQLAlchemyError, sqlite3.Error)
+            with ignored, closing(self._engine.raw_connection()) as lent:
                 lent.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def check_file(self) -> None:

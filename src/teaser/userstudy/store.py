@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -24,7 +23,7 @@ from teaser.app.store import study_frozen as frozen
 from teaser.app.store import study_log as log
 from teaser.app.store import study_participant as participants
 from teaser.app.store import study_session as sessions
-from teaser.errors import LimitError, ParameterError, StoreError, UnknownNameError
+from teaser.errors import LimitError, ParameterError, UnknownNameError
 from teaser.userstudy.plan import UserStudy
 
 Mode = Literal["real", "pilot", "simulated"]
@@ -233,8 +232,7 @@ class StudyStore:
 
         done = self._database.write(remove)
         if done:
-            with suppress(StoreError):  # a reader may be in the way; the next start does it
-                self._database.empty_log()
+            self._database.empty_log()
         return done
 
     def withdrawal_code(self, participant_id: str) -> str:
