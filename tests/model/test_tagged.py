@@ -81,7 +81,8 @@ def test_presses_bring_items_with_the_tag_and_common_tags_need_little() -> None:
             # The largest step bounds what presses bring where all carriers stand far below.
             if move < 2 * step:
                 assert three > before or before == min(20, left)
-                assert five >= min(8, left)
+                # Eight items of a broad tag would crowd out what else people like.
+                assert five >= min(8 if left <= 40 else 4, left)
                 assert less < before or not before
 
 

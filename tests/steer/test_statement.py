@@ -238,3 +238,26 @@ def test_a_group_is_told_by_items_of_the_own_history_after_what_metadata_name() 
             if statement.like:
                 assert f"items like {statement.like[0]}" in say(statement)
     assert n_groups
+
+
+def test_a_plain_fact_goes_before_narrow_ones() -> None:
+    rng = np.random.default_rng(5)
+    genres = rng.permutation(["Comedy"] * 80 + ["Drama"] * 120).tolist()
+    directors = [f"director {i % 40}" for i in range(200)]
+    films = pl.DataFrame({"item": range(200), "genre": genres, "director": directors})
+    comedies, dramas = ([i for i in range(200) if genres[i] == g] for g in ("Comedy", "Drama"))
+    rows = []
+    for user in range(300):
+        own = (comedies, dramas)[user % 2]
+        by_one = [i for i in range(200) if i % 40 == user % 40]
+        chosen = {*rng.choice(own, 10, replace=False).tolist(), *rng.choice(by_one, 3).tolist()}
+        rows += [(user, i) for i in chosen]
+    seen = pl.DataFrame(rows, schema=["user", "item"], orient="row")
+    rules = Rules((Category("genre"), Category("director")))
+    dataset = Dataset.from_tables(seen, films, user="user", item="item", rules=rules)
+    model = Teaser(l2_weights=20, l2_encoder=20).fit(dataset)
+    by_one = [i for i in comedies if directors[i] == directors[comedies[0]]][:3]
+    history = [*by_one, *(i for i in comedies if i not in by_one)][:16]
+    known = [s for s in statements(model.profile(history)) if s.kind == "known"]
+    assert known[0].tags == (Tag("genre", "Comedy"),)
+    assert (known[0].evidence.own, known[0].evidence.of) == (16, 16)

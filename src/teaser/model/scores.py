@@ -29,10 +29,13 @@ _RANK = 20
 # Three presses bring one more item with the tag into the first 20, or take one out, and five fill
 # this share of the places: 8 of 20.
 _ONE, _MANY, _FILLED = 3, MAX_PRESSES, 0.4
+# Tags on more than this share of the items, and on more than two lists of them, fill half of these
+# places: otherwise three presses would bring more such items than people who press like.
+_BROAD = 0.01
 # Items move clearly further than they need.
 _CLEARLY = 1.01
 # Steps are within these multiples of that of an ordinary item.
-_LEAST_STEP, _MOST_STEP = 0.01, 2.0
+_LEAST_STEP, _MOST_STEP = 0.1, 2.0
 # Scores that differ by less, relative to their size, are equal.
 _ROUNDING = 1e-9
 
@@ -247,8 +250,9 @@ def tag_steps(
     """Return how far one press of a user moves the affinity with each tag.
 
     Three presses bring at least one more item with the tag into the first 20, or take one out, and
-    five bring at least 8, as far as `step` allows. A tag that most of the first 20 carry needs
-    little, so that it does not drown everything else.
+    five bring at least 8, as far as `step` allows; 4 where more than 1 % of the items carry the
+    tag. A tag that most of the first 20 carry needs little, so that it does not drown everything
+    else.
 
     Parameters
     ----------
@@ -308,18 +312,20 @@ def _moves(
     """Write how far the items with each tag must move in score (3 x tags).
 
     The rows: up, so that one more is among the first; down, so that one less is; up, so that they
-    have a share `filled` of the places; 0 where there is nothing to move.
+    have a share `filled` of the places, or half of it; 0 where there is nothing to move.
     """
     mark = np.zeros(len(scores), dtype=np.int64)
     best = np.zeros(rank)  # the highest scores of carriers
     rivals = np.zeros(rank)  # and of other items
+    broad = max(2 * rank, int(_BROAD * len(order)))
     for n in range(len(tags)):
-        n_best = 0
+        n_best = n_own = 0
         for place in range(indptr[tags[n]], indptr[tags[n] + 1]):
             item = indices[place]
             if not left[item]:
                 continue
             mark[item] = n + 1
+            n_own += 1
             score = scores[item]
             if n_best == rank and score <= best[rank - 1]:
                 continue
@@ -343,7 +349,8 @@ def _moves(
             out[0, n] = max(0.0, rivals[rank - now - 1] - best[now])
         if now > 0 and rank - now < n_rivals:
             out[1, n] = max(0.0, best[now - 1] - rivals[rank - now])
-        m = min(n_best, int(np.ceil(filled * rank)))
+        share = filled if n_own <= broad else filled / 2
+        m = min(n_best, int(np.ceil(share * rank)))
         if m > now and rank - m < n_rivals:
             out[2, n] = max(0.0, rivals[rank - m] - best[m - 1])
 
