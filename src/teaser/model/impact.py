@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.explain import PARTS, Parts
-from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.scores import UserStates, press_steps, score_parts, tag_steps, top_k_rows
 from teaser.model.tables import TagTable
 from teaser.transparency import OTHER_PARTS, Impacts
