@@ -114,6 +114,8 @@ class TestStateless:
             ("explain", {"history": {f"i{n}": 1 for n in range(1001)}, "item_id": "i1"}, "1000"),
             ("recommend", {"presses": {"town=Ghent": 1}}, "body.presses"),
             ("recommend", {"first_date": "soon"}, "body.first_date"),
+            ("recommend", {"last_date": 0}, "body.last_date"),
+            ("recommend", {"last_date": "0"}, "body.last_date"),
             ("explain", {}, "body.item_id"),
         ]
         for path, asked, place in cases:

@@ -108,6 +108,11 @@ def _whole(value: Any) -> Any:
 _WHOLE = BeforeValidator(_whole)
 
 
+def _day(value: Any) -> Any:
+    """Read a day: pydantic alone would take numbers for seconds since 1970."""
+    return date.fromisoformat(value) if isinstance(value, str) else value
+
+
 def _shape(history: Any) -> str:
     return STRENGTHS if isinstance(history, dict) else IDS
 
@@ -137,7 +142,7 @@ Steps = Annotated[int, Field(strict=True, ge=-MAX_PRESSES, le=MAX_PRESSES), _WHO
 K = Annotated[int, Field(ge=1, le=MAX_K), _WHOLE]
 Share = Annotated[float, Field(ge=0, le=1)]
 Strength = Annotated[float, Field(ge=-MAX_STRENGTH, le=MAX_STRENGTH, allow_inf_nan=False)]
-Day = Annotated[date, Field(strict=False)]  # JSON has days and times as texts
+Day = Annotated[date, Field(strict=True), BeforeValidator(_day)]
 Scale = Annotated[
     Literal["robust", "paper"],
     Field(description="How raw scores become affinities; `paper` is for comparison with it."),
