@@ -288,7 +288,7 @@ class _Groups:
         # Why an item of the history belongs to an avoided group, nobody could follow.
         is_away &= declared | (own == 0)
         is_plain = declared & (lean >= _PLAIN) & (own >= _MORE * expected) & (o > expected)
-        is_plain &= (own > _LEAST_OWN) & (surprise >= _PLAIN_SURPRISE)
+        is_plain &= is_telling & (own > _LEAST_OWN) & (surprise >= _PLAIN_SURPRISE)
         # Game Boy says more than the consoles that it is one of.
         for narrow in np.flatnonzero(is_known & declared).tolist():
             around = np.zeros(len(own), dtype=bool)
@@ -297,8 +297,8 @@ class _Groups:
             is_plain &= ~around
         is_known |= is_plain
         first = 1e9 * declared
-        plainest = np.where(is_plain & may_rise, surprise, 0.0)
-        first[plainest == plainest.max(initial=np.finfo(float).tiny)] *= 2
+        sizes = np.where(is_known & declared & may_rise, surprise, -np.inf)
+        first *= 1 + (is_plain & (sizes == sizes.max(initial=-np.inf)))
         blocked = np.zeros(len(own), dtype=bool)
         found: list[Statement] = []
         sorts: tuple[tuple[int, Literal["known", "guessed"], Literal[1, -1], Array, Array], ...] = (
