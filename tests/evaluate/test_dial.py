@@ -46,7 +46,7 @@ kind = "Teaser"
 parameters = { tol = 1e-4, l2_weights = 7.0 }
 [models.last]
 kind = "Teaser"
-parameters = { tol = 1e-5, weights = { user_power = 0.25 }, remainder = { rounds = 2 } }
+parameters = { tol = 1e-5, weights = { user_power = 0.25 }, remainder = { neighbours = 50 } }
 [dial]
 remainder_l2 = [30, 300]
 l2_weights = [20]

@@ -118,7 +118,7 @@ def test_aliases_and_basis_are_saved(dataset: Dataset, tmp_path: Path) -> None:
         tmp_path / "m", kind=content.kind, settings=content.settings,
         arrays={**content.arrays, **more}, tables=content.tables,
     )  # fmt: skip
-    with pytest.raises(ArtifactError, match="basis does not fit"):
+    with pytest.raises(ArtifactError, match="does not hold a whole Teaser"):
         load(tmp_path / "m")
 
 
