@@ -174,8 +174,9 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     try:
         manifest = json.loads(read_settings(path))
     except (FileNotFoundError, NotADirectoryError):
+        what = "has" if Path(folder).exists() else "does not exist, so it has"
         raise ArtifactError(
-            f"{folder} has no {MANIFEST}; it is not a saved model or data set."
+            f"{folder} {what} no {MANIFEST}; it is not a saved model or data set."
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{path} could not be read: {error}.") from error

@@ -581,6 +581,9 @@ class Guard:
         """Check the key, or the origin where no key is needed, and the form of a person's id."""
         path, writes = request.scope["path"], request.method not in ("GET", "OPTIONS")
         person = _PERSON.match(path)
+        if person and person[1] != _OWN and not _PERSON_ID.fullmatch(person[1]):
+            said = "person_id must be an id as POST /people gave it, or own."
+            raise RefusedError(422, "invalid", said)
         if path in MONITORING:
             await self._check_watcher(request)
         elif path == EMBED:
@@ -599,9 +602,6 @@ class Guard:
         elif writes or person:
             need_own_origin(request, or_program=True)
         path = request.scope["path"]
-        if (person := _PERSON.match(path)) and not _PERSON_ID.fullmatch(person[1]):
-            said = "person_id must be an id as POST /people gave it, or own."
-            raise RefusedError(422, "invalid", said)
         if request.method == "POST" and self.settings.takes_import(path):
             # This holds also where the rate of requests has no limit.
             names = _PERSON.findall(path)

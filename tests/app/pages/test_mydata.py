@@ -187,7 +187,7 @@ class TestProblems:
             (b"[" * 100_000, "It is not JSON"),
             (b'{"name": "<script>alert(1)</script>"}', "state"),
             (b'{"state": {"history": [%s]}}' % (b"1" * 5_000), "digits"),
-            (b'{"state": {"history": [], "variety": NaN}}', "not finite"),
+            (b'{"state": {"history": [], "presses": [], "hidden": [], "variety": NaN}}', "variety"),
             (b'{"state": {"history": [1.5], "presses": [], "hidden": []}}', "history"),
             (
                 b'{"state": {"history": [], "presses": [{"tag": "type=film", "steps": 99}],'

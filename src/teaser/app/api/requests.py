@@ -110,7 +110,10 @@ _WHOLE = BeforeValidator(_whole)
 
 def _day(value: Any) -> Any:
     """Read a day: pydantic alone would take numbers for seconds since 1970."""
-    return date.fromisoformat(value) if isinstance(value, str) else value
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError("must be a day, such as 2026-01-31") from None
 
 
 def _shape(history: Any) -> str:
