@@ -1,15 +1,20 @@
 """The cards on a page equal what the model recommends."""
 
+import itertools
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 from app.pages.conftest import personal_of
 
-from teaser import Category, Dataset, ListOf, Tag, Teaser, Year
+from teaser import Category, Dataset, ListOf, Tag, Teaser, Year, load
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
+    N_REASONS,
+    N_SHARED,
     BoostRow,
     ViewedRow,
     card_views,
@@ -17,13 +22,15 @@ from teaser.app.pages.cards import (
     fact_line,
     joint_names,
     reason_rows,
+    shared_tags,
     tag_row,
     telling_tags,
 )
 from teaser.app.state import State
-from teaser.explain import Reason
+from teaser.explain import Reason, ViewedReason
 from teaser.extensions import LearnedDecoder
 from teaser.profile import GENERAL
+from teaser.recommend import Recommendation
 
 EN = texts_in("en")
 
@@ -99,7 +106,8 @@ def test_one_sentence_names_the_reasons_of_a_card(catalogue: Catalogue) -> None:
     for card, entry in zip(cards, personal.entries(places), strict=True):
         tags = [reason for reason in entry.reasons if isinstance(reason, Reason)]
         speak_for, _, against = card.why.partition("despite ")
-        for reason in tags:
+        first = [each for each in tags if each.contribution > 0][:N_REASONS]
+        for reason in (*first, *[each for each in tags if each.contribution < 0][:1]):
             part = speak_for if reason.contribution > 0 else against
             assert f"<b>{' / '.join(joint_names(reason.tags, catalogue, EN))}</b>" in part
         assert card.why.startswith("Because of") == any(r.contribution > 0 for r in tags)
@@ -114,3 +122,25 @@ def test_an_item_played_down_is_told_so(model: Teaser) -> None:
     entries = seen.entries(seen.rank(k=40))
     rows = [r for entry in entries for r in reason_rows(entry, seen, EN) if r.row.kind == "boost"]
     assert {r.side for r in rows} == {"down"}
+
+
+def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
+    catalogue = Catalogue(load(events_folder, Teaser))
+    items = catalogue.model.items_
+    one, other, alone = next(
+        (items[0], second, third)
+        for second, third in itertools.permutations(items[1:], 2)
+        if shared_tags(catalogue, items[0], second) and not shared_tags(catalogue, items[0], third)
+    )
+    personal = PersonalModel(catalogue, State(history=(other, alone)))
+    viewed = [ViewedReason(item_id=item, contribution=0.5, share=0.5) for item in (other, alone)]
+    entry = Recommendation(item_id=one, score=1.0, match=1.0, reasons=tuple(viewed))
+    tags = shared_tags(catalogue, one, other)
+    (label, *_) = joint_names(tags[:N_SHARED], catalogue, EN)
+    told = describe_reasons(entry, personal, EN)
+    assert f"<b>{other}</b>, which you viewed (both {label}" in told
+    assert str(alone) not in told  # the other tells more
+    entry = replace(entry, reasons=tuple(viewed[1:]))
+    assert describe_reasons(entry, personal, EN) == f"Because of <b>{alone}</b>, which you viewed."
+    cards = [catalogue.card(item) for item in (one, other)]
+    assert all(tag.value in card.facts[tag.feature] for tag in tags for card in cards)

@@ -19,7 +19,7 @@ from teaser.app.catalogue import (
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
-from teaser.explain import BoostName, Reason, ViewedReason, told_reasons
+from teaser.explain import BoostName, BoostReason, Reason, ViewedReason, told_reasons
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 from teaser.recommend import Recommendation
@@ -308,6 +308,8 @@ _FIRST_FACTS = (
 )
 # A value on more than 7 in 10 items says too little to come first.
 _LEAST_BITS = 0.5
+# How many reasons a card names, and how many tags that a viewed item shares: rare ones.
+N_REASONS, N_SHARED, _SHARED_BITS = 3, 2, 3.0
 _MAX_CACHED = 5_000
 
 
@@ -417,22 +419,36 @@ def narrowed(entry: Recommendation, parts: Collection[str]) -> Recommendation:
 def describe_reasons(
     entry: Recommendation, personal: PersonalModel, texts: Texts, *, is_own: bool = True
 ) -> Markup:
-    """Return why an item is in a list, in one sentence."""
+    """Return why an item is in a list, in one short sentence; its page has all reasons.
+
+    A viewed item that shares nothing else is named only where no other reason speaks for the item.
+    """
+    told = [each for each in told_reasons(entry.reasons) if not isinstance(each, BoostReason)]
+    named = {tag for each in told if isinstance(each, Reason) for tag in each.tags}
+    new = {  # what viewed items share with it beside the tags that are reasons
+        each.item_id: shared_tags(personal.catalogue, entry.item_id, each.item_id, but=named)
+        for each in told
+        if isinstance(each, ViewedReason)
+    }
+    positive = [each for each in told if each.contribution > 0]
+    telling = [each for each in positive if isinstance(each, Reason) or new[each.item_id]]
+    shown = (telling or positive)[:N_REASONS]
+    shown += [each for each in told if each.contribution < 0][:1]
     speak_for: list[Markup] = []
     against: list[Markup] = []
     # Viewed items come last: each brings a clause of its own.
-    for reason in sorted(told_reasons(entry.reasons), key=lambda r: isinstance(r, ViewedReason)):
-        if isinstance(reason, Reason):
-            name = bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
-            if reason.like:
-                titles = texts.join(reason.like)
-                name = bold(texts("items like {titles}", titles=titles))
-            elif reason.is_guess:
-                name = texts.html("{tag} (a guess)", tag=name)
-        elif isinstance(reason, ViewedReason):
+    for reason in sorted(shown, key=lambda each: isinstance(each, ViewedReason)):
+        if isinstance(reason, ViewedReason):
             name = _describe_viewed(reason, texts, is_own=is_own)
+            if both := new[reason.item_id][:N_SHARED]:
+                tags = texts.join(joint_names(both, personal.catalogue, texts))
+                name = texts.html("{item} (both {tags})", item=name, tags=tags)
+        elif reason.like:
+            name = bold(texts("items like {titles}", titles=texts.join(reason.like)))
         else:
-            continue
+            name = bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
+            if reason.is_guess:
+                name = texts.html("{tag} (a guess)", tag=name)
         (speak_for if reason.contribution > 0 else against).append(name)
     reasons, others = texts.join_html(speak_for), texts.join_html(against)
     if speak_for and against:
@@ -457,6 +473,19 @@ def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Mar
     if is_own:
         return texts.html("{title}, which you viewed", title=title)
     return texts.html("{title}, which they viewed", title=title)
+
+
+def shared_tags(
+    catalogue: Catalogue, one: ItemId, other: ItemId, *, but: Collection[Tag] = ()
+) -> list[Tag]:
+    """Return the declared tags of two items that at most one in eight has, the rarest first."""
+    model, D = catalogue.model, catalogue.model.decoder_
+    places = map(model.items_.index_of, (one, other))
+    both = np.intersect1d(*(D.indices[D.indptr[i] : D.indptr[i + 1]] for i in places))
+    tags = [model.tags_[column] for column in both[both < model.tag_table_.n_personal]]
+    tags = [tag for tag in tags if not tag.discovered and tag not in but]
+    found = [tag for tag in tags if catalogue.bits(tag) >= _SHARED_BITS]
+    return sorted(found, key=catalogue.bits, reverse=True)
 
 
 def bold(text: str) -> Markup:
