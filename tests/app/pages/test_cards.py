@@ -136,7 +136,7 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
     viewed = [ViewedReason(item_id=item, contribution=0.5, share=0.5) for item in (other, alone)]
     entry = Recommendation(item_id=one, score=1.0, match=1.0, reasons=tuple(viewed))
     tags = shared_tags(catalogue, one, other)
-    (label, *_) = joint_names(tags[:N_SHARED], catalogue, EN)
+    (label, *_) = joint_names(tags[:N_SHARED], catalogue, EN, full=False)
     told = describe_reasons(entry, personal, EN)
     assert f"<b>{other}</b>, which you viewed (both {label}" in told
     assert str(alone) not in told  # the other tells more

@@ -441,7 +441,7 @@ def describe_reasons(
         if isinstance(reason, ViewedReason):
             name = _describe_viewed(reason, texts, is_own=is_own)
             if both := new[reason.item_id][:N_SHARED]:
-                tags = texts.join(joint_names(both, personal.catalogue, texts))
+                tags = texts.join(joint_names(both, personal.catalogue, texts, full=False))
                 name = texts.html("{item} (both {tags})", item=name, tags=tags)
         elif reason.like:
             name = bold(texts("items like {titles}", titles=texts.join(reason.like)))
