@@ -29,25 +29,12 @@ from teaser.errors import ParameterError, TeaserError
 from teaser.model.filters import NO_FILTERS
 from teaser.model.scores import Scored
 from teaser.model.teaser import Teaser
-from teaser.profile import (
-    GENERAL,
-    NOT_STATED,
-    POPULARITY,
-    Profile,
-    Steering,
-    place_presses,
-)
+from teaser.profile import GENERAL, NOT_STATED, POPULARITY, Profile, Steering, place_presses
 from teaser.recommend import Recommendations
 from teaser.steer import smallest_presses
 from teaser.steer.quick_start import QuickStart
 from teaser.steer.variety import spread
-from teaser.words.wishes import (
-    Period,
-    item_dates,
-    item_numbers,
-    matching_items,
-    number_columns,
-)
+from teaser.words.wishes import Period, item_dates, item_numbers, matching_items, number_columns
 
 log = logging.getLogger("teaser")
 
@@ -107,11 +94,7 @@ class Catalogue:
     """
 
     def __init__(
-        self,
-        model: Teaser,
-        boost: Mapping[str, float] | None = None,
-        *,
-        zone: tzinfo | None = None,
+        self, model: Teaser, boost: Mapping[str, float] | None = None, *, zone: tzinfo | None = None
     ) -> None:
         self.model = model
         self.zone = zone

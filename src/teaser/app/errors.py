@@ -15,13 +15,7 @@ from teaser.app.http import EMBED, MCP, MONITORING, Refusal, RefusedError, Scope
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.monitoring import current_request
 from teaser.app.pages.render import render, visitor_of
-from teaser.errors import (
-    ArtifactError,
-    ResourceError,
-    StoreError,
-    TeaserError,
-    UnknownNameError,
-)
+from teaser.errors import ArtifactError, ResourceError, StoreError, TeaserError, UnknownNameError
 
 log = logging.getLogger("teaser")
 

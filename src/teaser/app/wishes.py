@@ -31,11 +31,7 @@ def check_n_wishes(n: int) -> None:
 
 
 def event_of(
-    wishes: Iterable[Wish],
-    state: State,
-    catalogue: Catalogue,
-    *,
-    now: datetime | None = None,
+    wishes: Iterable[Wish], state: State, catalogue: Catalogue, *, now: datetime | None = None
 ) -> Event:
     """Return the action that some wishes are together; it is one step of undo.
 

@@ -68,12 +68,7 @@ class ModelInput:
         filters = self._filters(asked, boost or {})
         if self.personal and self.personal.is_by_date:
             return self._newest(asked, filters)
-        return varied(
-            self.catalogue.model,
-            variety=variety,
-            **self._options(asked),
-            **filters,
-        )
+        return varied(self.catalogue.model, variety=variety, **self._options(asked), **filters)
 
     def _newest(self, asked: requests.ListOptions, filters: Filters) -> Recommendations:
         """Return a list in the order of dates, with the scores of everybody's list."""

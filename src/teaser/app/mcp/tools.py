@@ -188,9 +188,7 @@ class Tool:
         """The tool as the protocol describes it."""
         result = get_args(get_type_hints(self.answer)["return"])[0]
         answered: Any = create_model(
-            result.__name__,
-            __base__=result,
-            sentences=(list[str], Field(description=_SENTENCES)),
+            result.__name__, __base__=result, sentences=(list[str], Field(description=_SENTENCES))
         )
         return types.Tool(
             name=self.name,

@@ -9,13 +9,7 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from teaser.app.catalogue import (
-    Card,
-    Catalogue,
-    PersonalModel,
-    cached_per_catalogue,
-    known_tags,
-)
+from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue, known_tags
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag

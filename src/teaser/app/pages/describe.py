@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.pages.cards import bold, tag_label
-from teaser.app.state import (
-    AS_FITTED,
-    Event,
-    ListFilter,
-    State,
-    parts_of,
-    read_time,
-)
+from teaser.app.state import AS_FITTED, Event, ListFilter, State, parts_of, read_time
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.profile import GENERAL, MAX_PRESSES, Steering
@@ -415,10 +408,7 @@ def describe_effect(change: ListChange, texts: Texts) -> str:
 
 
 def describe_no_effect(
-    personal: PersonalModel,
-    earlier: PersonalModel,
-    ranked: NDArray[np.int64],
-    texts: Texts,
+    personal: PersonalModel, earlier: PersonalModel, ranked: NDArray[np.int64], texts: Texts
 ) -> str:
     """Describe why a press left the list as it was, and how many more would change it.
 

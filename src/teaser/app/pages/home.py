@@ -32,12 +32,7 @@ from teaser.app.http import (
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.monitoring import measured
-from teaser.app.pages.cards import (
-    card_views,
-    feature_views,
-    general_row,
-    profile_view,
-)
+from teaser.app.pages.cards import card_views, feature_views, general_row, profile_view
 from teaser.app.pages.describe import (
     MAX_LISTED,
     describe_balance,

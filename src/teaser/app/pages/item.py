@@ -15,12 +15,7 @@ from teaser.app.actions import decide, effective_presses
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, find_lift
 from teaser.app.http import FormText, StoreRoute, catalogue_of, without_store
 from teaser.app.i18n.texts import Texts
-from teaser.app.pages.cards import (
-    fact_line,
-    reason_rows,
-    tag_label,
-    tag_row,
-)
+from teaser.app.pages.cards import fact_line, reason_rows, tag_label, tag_row
 from teaser.app.pages.describe import ending_presses, filter_text, hidden_rows
 from teaser.app.pages.home import MAX_CARDS, choices
 from teaser.app.pages.render import N_CARDS, PageContext, act_and_show, page_context_of, path_part

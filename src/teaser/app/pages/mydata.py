@@ -27,19 +27,8 @@ from teaser.app.http import (
     services_of,
     without_store,
 )
-from teaser.app.pages.cards import (
-    card_views,
-    feature_views,
-    general_row,
-    plain_card,
-    profile_view,
-)
-from teaser.app.pages.describe import (
-    MAX_LISTED,
-    describe_balance,
-    describe_filters,
-    ending_presses,
-)
+from teaser.app.pages.cards import card_views, feature_views, general_row, plain_card, profile_view
+from teaser.app.pages.describe import MAX_LISTED, describe_balance, describe_filters, ending_presses
 from teaser.app.pages.render import (
     Form,
     PageContext,
@@ -51,14 +40,7 @@ from teaser.app.pages.render import (
     visitor_of,
     with_token,
 )
-from teaser.app.state import (
-    AS_FITTED,
-    MAX_FEED_NAME,
-    Event,
-    Feed,
-    State,
-    state_after,
-)
+from teaser.app.state import AS_FITTED, MAX_FEED_NAME, Event, Feed, State, state_after
 from teaser.app.store import StoredShare
 from teaser.data.matrix import ItemId
 from teaser.errors import UnknownNameError

@@ -143,11 +143,7 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
         weight = float(model.decoder_[model.items_.index_of(found.item_id), column])
         steps = [replace(s, weight=weight) if s.kind == "general" else s for s in steps]
     drawn = _draw(steps, lambda step: _row(step, (found.item_id,) * 2, personal, texts), personal)
-    added = {
-        "general": found.general,
-        "viewed": sum(found.viewed.values()),
-        "boost": found.boost,
-    }
+    added = {"general": found.general, "viewed": sum(found.viewed.values()), "boost": found.boost}
     total, parts = round(found.score, DIGITS), {k: round(v, DIGITS) for k, v in added.items()}
     return Waterfall(
         **drawn,
