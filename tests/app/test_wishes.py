@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Dataset, Teaser
-from teaser.app.actions import decide
+from teaser.app.actions import MAX_WISHES, decide, event_of
 from teaser.app.catalogue import Catalogue
 from teaser.app.state import ListFilter, State, check, state_after
-from teaser.app.wishes import MAX_WISHES, event_of
 from teaser.data import demo
 from teaser.errors import LimitError, ParameterError, UnknownNameError
 from teaser.words.wishes import Wish, find_contradictions

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path, Query, Request
 from fastapi.responses import Response
 
-from teaser.app.actions import LIMIT, act
+from teaser.app.actions import LIMIT, act, decide_wishes, event_of
 from teaser.app.api import requests, responses
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.responses import Person
@@ -13,7 +13,6 @@ from teaser.app.catalogue import PersonalModel
 from teaser.app.http import StoreRoute, catalogue_of, services_of, store_of
 from teaser.app.state import Event, State, ending, parts_of
 from teaser.app.store import Decided
-from teaser.app.wishes import decide_wishes, event_of
 from teaser.errors import ParameterError, UnknownNameError
 from teaser.words.wishes import Wish
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic import Tag as Shape
 from typing_extensions import TypeAliasType
 
+from teaser.app.actions import MAX_WISHES
 from teaser.app.api.validation import IDS, STRENGTHS, describe
 from teaser.app.http import read_json
 from teaser.app.state import (
@@ -23,7 +24,6 @@ from teaser.app.state import (
     read_time,
     time_text,
 )
-from teaser.app.wishes import MAX_WISHES
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError, TeaserError
 from teaser.model.filters import parse_boosts

@@ -13,7 +13,7 @@ import anyio.to_thread
 import mcp_types as types
 from pydantic import BaseModel, Field, ValidationError, create_model
 
-from teaser.app.actions import LIMIT, act, decide
+from teaser.app.actions import LIMIT, act, decide, decide_wishes
 from teaser.app.api import requests, responses, validation
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.requests import BodySchema, Conditions, ItemChoice, K, NewPress, NewView
@@ -29,7 +29,6 @@ from teaser.app.search import find_names, read_words
 from teaser.app.settings import Settings
 from teaser.app.state import Event, State, ending, state_after
 from teaser.app.store import Store
-from teaser.app.wishes import decide_wishes
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError, TeaserError
 from teaser.steer import say as say_statement

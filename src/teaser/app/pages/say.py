@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from teaser.app.actions import decide
+from teaser.app.actions import decide, event_of
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.http import StoreRoute, catalogue_of, services_of
 from teaser.app.i18n.error_messages import error_message
@@ -26,7 +26,6 @@ from teaser.app.pages.render import (
 )
 from teaser.app.search import read_words
 from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
-from teaser.app.wishes import event_of
 from teaser.errors import TeaserError
 from teaser.words.wishes import Reading, Wish
 
