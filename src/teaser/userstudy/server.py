@@ -119,7 +119,7 @@ def create_study_app(
     app = new_app(services, read_brand(settings))
     app.state.study, app.state.templates = own, environment("teaser.userstudy")
     app.include_router(router, include_in_schema=False)
-    app.post("/language", include_in_schema=False)(home.language)
+    app.post("/language", include_in_schema=False)(home.choose)
     static = Path(__file__).parent / "static"
     app.mount("/study-static", StaticFiles(directory=static), name="study-static")
     complete_app(app)

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -250,31 +250,22 @@ def skip(request: Request) -> Response:
     return response
 
 
+# What a visitor can choose for all pages: the cookie, and the values that it can have.
+_CHOICES = {
+    "language": (LANGUAGE, LANGUAGES),
+    "theme": (THEME, THEMES),
+    "lasts": (LASTS, DURATIONS),
+}
+
+
 @router.post("/language")
-@without_store
-def language(request: Request, form: Form) -> Response:
-    """Choose the language of the pages."""
-    return _choose(request, form, "language", LANGUAGE, LANGUAGES)
-
-
 @router.post("/theme")
-@without_store
-def theme(request: Request, form: Form) -> Response:
-    """Choose light or dark colours, or those of the system."""
-    return _choose(request, form, "theme", THEME, THEMES)
-
-
 @router.post("/lasts")
 @without_store
-def lasts(request: Request, form: Form) -> Response:
-    """Choose how long the next presses count."""
-    return _choose(request, form, "lasts", LASTS, DURATIONS)
-
-
-def _choose(
-    request: Request, form: FormData, field: str, cookie: str, known: Iterable[str]
-) -> Response:
-    """Remember a choice of the visitor, and show the page that it was made on."""
+def choose(request: Request, form: Form) -> Response:
+    """Choose the language, the colours, or how long the next presses count."""
+    field = request.url.path[1:]
+    cookie, known = _CHOICES[field]
     value = str(form.get(field, ""))
     if value not in known:
         raise ParameterError(f"Unknown choice {shortened(value)!r}. Known: {', '.join(known)}.")
