@@ -570,6 +570,11 @@ class PersonalModel:
             return model.rank_items(self.scores, k=k, seen=seen, allowed=mask)
         return spread(model, self.scores, variety=variety, k=k, seen=seen, allowed=mask)
 
+    def listed(self, *, k: int = 12) -> list[ItemId]:
+        """Return the items that `recommend` returns."""
+        items = self.catalogue.model.items_
+        return [items[i] for i in self.rank(k=k).tolist()]
+
     @measured("model")
     def recommend(self, *, k: int = 12) -> Recommendations:
         """Return the list, with the variety of the state, among the items that may be shown."""

@@ -427,9 +427,7 @@ def compare_path(*item_ids: ItemId) -> str:
 
 def _ranks(personal: PersonalModel) -> dict[ItemId, int]:
     """Return the places of the first items of a list, from 1."""
-    items = personal.catalogue.model.items_
-    ranked = personal.rank(k=MAX_CARDS).tolist()
-    return {items[i]: place for place, i in enumerate(ranked, start=1)}
+    return {item_id: place for place, item_id in enumerate(personal.listed(k=MAX_CARDS), start=1)}
 
 
 def _choice(

@@ -227,8 +227,7 @@ def _shared_items(request: Request, token: str) -> tuple[str, list[ItemId]]:
     found, catalogue = _feed_of(request, token), catalogue_of(request)
     personal = PersonalModel(catalogue, state_of_feed(found[1]))
     texts = visitor_of(request, with_person=False).texts
-    items = catalogue.model.items_
-    return found[0] or texts("A shared feed"), [items[i] for i in personal.rank(k=_LENGTH).tolist()]
+    return found[0] or texts("A shared feed"), personal.listed(k=_LENGTH)
 
 
 def _calendar(
