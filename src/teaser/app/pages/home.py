@@ -180,9 +180,9 @@ def profile(request: Request) -> Response:
         history=list(reversed(context.own.history)),
         facts=catalogue.user_features,
         chosen_facts=context.own.about,
-        hidden=hidden_rows(state, catalogue, texts, most=MAX_LISTED),
+        hidden=hidden_rows(state, catalogue, texts)[:MAX_LISTED],
         n_hidden=len(state.hidden) + len(state.hidden_tags),
-        ending=ending_presses(state, catalogue, texts, most=MAX_LISTED),
+        ending=ending_presses(state, catalogue, texts)[:MAX_LISTED],
         n_ending=sum(end.kind == "press" for end in state.ends),
     )
 

@@ -35,7 +35,7 @@ from teaser.app.search import find_group
 from teaser.app.state import Event, parts_of, state_after
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
-from teaser.errors import ParameterError, SearchTimeoutError
+from teaser.errors import ParameterError
 from teaser.explain import Difference, Explanation, Reason
 from teaser.profile import GENERAL, POPULARITY
 from teaser.steer import Similar, similar, tag_examples, vary_item
@@ -99,11 +99,8 @@ def lift(request: Request, item_id: str) -> Response:
     """Show the fewest presses that bring an item to the top of the visitor's list."""
     context, card = _named(request, item_id)
     personal, model = context.personal, context.catalogue.model
-    found, is_finished, shown = None, True, personal.shown()
-    try:
-        found = find_lift(model, card.item_id, k=RANK, allowed=shown, **personal.taste)
-    except SearchTimeoutError:
-        is_finished = False
+    shown = personal.shown()
+    found, is_finished = find_lift(model, card.item_id, k=RANK, allowed=shown, **personal.taste)
     return context.render(
         request,
         "lift.html",

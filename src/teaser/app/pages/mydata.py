@@ -144,7 +144,7 @@ def _shared_feed_page(request: Request, token: str, name: str, feed: Feed) -> Re
         token=token,
         has_dates=catalogue.dates is not None,
         presses=list(personal.presses.items()),
-        ends=ending_presses(personal.state, catalogue, texts, most=MAX_LISTED),
+        ends=ending_presses(personal.state, catalogue, texts)[:MAX_LISTED],
         n_ends=len(personal.state.ends),
         filters=describe_filters(feed.filters, catalogue, texts),
         variety=feed.variety,
