@@ -52,7 +52,7 @@ def test_each_wish_has_its_effect(catalogue: Catalogue) -> None:
         "variety 0.6",
     )
     assert state.presses == {str(kind): 2, str(other): -1}
-    assert state.permanent_presses == {str(kind): 2}
+    assert state.permanent == {str(kind): 2}
     assert state.filters == ListFilter((str(town),), (str(other),), {"price": 20}, when="weekend")
     assert state.hidden_tags == (str(catalogue.features["theme"][0]),)
     assert state.variety == 0.6

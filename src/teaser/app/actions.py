@@ -213,7 +213,7 @@ def _names_of(tags: Iterable[Tag], model: PersonalModel) -> dict[Tag, list[str]]
     index, state = model.catalogue.tag_index, model.state
     names: dict[int, list[str]] = {index[tag]: [] for tag in tags}
     ending = [str(end.name) for end in state.ends if end.kind == "press"]
-    for text in dict.fromkeys((*state.presses, *state.permanent_presses, *ending)):
+    for text in dict.fromkeys((*state.presses, *state.permanent, *ending)):
         place = index.get(Tag.parse(text))
         if place in names:
             names[place].append(text)
@@ -229,7 +229,7 @@ def _permanent(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
     Where presses the other way end later, more may be needed than can last: with -5 until Sunday,
     +1 for good needs +6 now. +5 of them last, and the sixth ends on Sunday too.
     """
-    state, lasting = model.state, model.state.permanent_presses
+    state, lasting = model.state, model.state.permanent
     texts: dict[str, int] = {}
     temporary: dict[str, dict[str, int]] = {}
     for tag, names in _names_of(ends, model).items():
@@ -248,7 +248,7 @@ def _permanent(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
 
 def _total(names: Iterable[str], state: State) -> int:
     """Return all presses on a tag, also beyond the range of net presses."""
-    return sum(state.permanent_presses.get(name, 0) + state.temporary_steps(name) for name in names)
+    return sum(state.permanent.get(name, 0) + state.temporary_steps(name) for name in names)
 
 
 def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[Tag, int]:

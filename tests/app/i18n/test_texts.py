@@ -15,6 +15,7 @@ import teaser.app
 from teaser import Tag
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.i18n.texts import LANGUAGES, choose_language, texts_in
+from teaser.app.state import LIMITS
 from teaser.errors import UnknownNameError
 from teaser.profile import POPULARITY
 
@@ -40,7 +41,7 @@ def used() -> set[str]:
             found |= set(re.findall(r'"(\w[^"\n]*\{title\}[^"\n]*)"', source))
         if path.name == "error_messages.py":
             found |= set(re.findall(r'(?<!")"([A-Z][^"\n]*\.)"(?!")', source))
-    return {text for text in found if text != "en"}
+    return {text for text in found if text != "en"} | set(LIMITS)
 
 
 def fields(text: str) -> set[str | None]:
