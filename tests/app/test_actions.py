@@ -122,7 +122,7 @@ def test_a_press_moves_the_net_presses_as_far_as_asked_whatever_ends_when(
         assert moved * steps > 0
         assert abs(moved) >= abs(steps) or abs(net + steps) > 5
         if until is not None:
-            assert after.permanent_presses == state.permanent_presses
+            assert after.permanent == state.permanent
         events.append(event)
 
 

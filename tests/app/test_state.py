@@ -201,7 +201,7 @@ def test_what_ends_does_not_come_back_and_nothing_else_changes(
         changed = {end.name for end in gone if end.kind == "press"}
         for tag in {*earlier.presses, *later.presses} - changed:
             assert earlier.presses.get(tag) == later.presses.get(tag)
-        assert earlier.permanent_presses == later.permanent_presses
+        assert earlier.permanent == later.permanent
         assert earlier.history == later.history
         assert list(earlier.feeds) == list(later.feeds)
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teaser import Dataset, Teaser
-from teaser.app.actions import decide
+from teaser.app.actions import MAX_WISHES, decide, event_of
 from teaser.app.catalogue import Catalogue
 from teaser.app.state import ListFilter, State, check, state_after
-from teaser.app.wishes import MAX_WISHES, event_of
 from teaser.data import demo
 from teaser.errors import LimitError, ParameterError, UnknownNameError
 from teaser.words.wishes import Wish, find_contradictions
@@ -53,7 +52,7 @@ def test_each_wish_has_its_effect(catalogue: Catalogue) -> None:
         "variety 0.6",
     )
     assert state.presses == {str(kind): 2, str(other): -1}
-    assert state.permanent_presses == {str(kind): 2}
+    assert state.permanent == {str(kind): 2}
     assert state.filters == ListFilter((str(town),), (str(other),), {"price": 20}, when="weekend")
     assert state.hidden_tags == (str(catalogue.features["theme"][0]),)
     assert state.variety == 0.6

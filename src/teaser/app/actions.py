@@ -1,18 +1,25 @@
-"""The one path of an action, for the site and the API alike.
+"""The one path of an action, for the site and the API alike; wishes are one action together.
 
 `act` lets the store call the decision, again if another action came first, so that two actions at
 once give what one after the other would.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from itertools import islice
+from typing import Any
 
 from teaser.app.catalogue import Catalogue, PersonalModel, read_about, read_filters, read_tags
 from teaser.app.state import (
+    MAX_PRESS_TAGS,
     Event,
+    ListFilter,
     State,
     check,
     check_filters,
     checked_presses,
+    ending,
     feed_name,
     find_feed,
     parts_of,
@@ -24,8 +31,14 @@ from teaser.app.state import (
 from teaser.app.store import Decided, Store
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
-from teaser.errors import ParameterError
+from teaser.errors import LimitError, ParameterError
 from teaser.profile import check_press
+from teaser.steer.variation import start_presses
+from teaser.words.wishes import Period, Wish, refuse_contradictions
+
+# The most wishes that are applied together: on the site, over the API and by assistants.
+MAX_WISHES = 50
+_Action = tuple[str, dict[str, Any]]
 
 LIMIT = "that is as far as it goes."
 TAGS_OFF = (
@@ -71,42 +84,55 @@ def decide(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
     `LimitError`. Names that the catalogue does not have are refused, unless they are taken
     back, or were in the filters before, or are in what is copied or imported.
     """
-    if asked.kind not in _DECIDE:
-        return asked
-    return _DECIDE[asked.kind](state, asked, catalogue)
+    data, kind = asked.data, asked.kind
+    match kind:
+        case "view":
+            strength = {"strength": x} if (x := data.get("strength", 1)) != 1 else {}
+            return Event(kind, {"item": _item(asked, catalogue), **strength})
+        case "remove":
+            return Event(kind, {"item": _stored_id(data.get("item"), state.history)})
+        case "hide" if "tag" in data:
+            (tag,) = read_tags(catalogue, [str(data["tag"])])
+            return Event(kind, {"tag": tag, **_until(asked)})
+        case "hide":
+            return Event(kind, {"item": _item(asked, catalogue), **_until(asked)})
+        case "unhide" if "tag" in data:
+            return _unhide_tag(state, Tag.parse(str(data["tag"])), catalogue)
+        case "unhide":
+            return Event(kind, {"item": _stored_id(data.get("item"), state.hidden)})
+        case "press":
+            return _press(state, asked, catalogue)
+        case "filter":
+            found = read_filters(catalogue, check_filters(data.get("filters")), state.filters)
+            return Event(kind, {"filters": found.to_json()})
+        case "about":
+            return Event(kind, {"about": read_about(data["about"], catalogue)})
+        case "make_feed":
+            return Event(kind, {**data, "feed": feed_name(data.get("feed"))})
+        case "switch_feed" | "rename_feed" | "drop_feed":
+            name = {"name": feed_name(data.get("name"))} if kind == "rename_feed" else {}
+            return Event(kind, {"feed": find_feed(state, data.get("feed")), **name})
+        case "profiling" if data.get("order") == "newest" and catalogue.dates is None:
+            raise ParameterError(
+                "This catalogue has no dates, so its newest items are not known. Take appeal."
+            )
+        case "import":
+            return _import(state, asked, catalogue)
+        case "several":
+            return _several(state, asked, catalogue)
+    return asked
 
 
-def _view(state: State, asked: Event, catalogue: Catalogue) -> Event:
-    strength = {"strength": x} if (x := asked.data.get("strength", 1)) != 1 else {}
-    return Event(asked.kind, {"item": _item(asked, catalogue), **strength})
-
-
-def _remove(state: State, asked: Event, catalogue: Catalogue) -> Event:
-    return Event(asked.kind, {"item": _stored_id(asked.data.get("item"), state.history)})
-
-
-def _hide(state: State, asked: Event, catalogue: Catalogue) -> Event:
-    if "tag" not in asked.data:
-        return Event(asked.kind, {"item": _item(asked, catalogue), **_until(asked)})
-    (tag,) = read_tags(catalogue, [str(asked.data["tag"])])
-    return Event(asked.kind, {"tag": tag, **_until(asked)})
-
-
-def _unhide(state: State, asked: Event, catalogue: Catalogue) -> Event:
-    """Return what shows an item or a tag again; a tag may be hidden by several of its names."""
-    if "tag" not in asked.data:
-        return Event(asked.kind, {"item": _stored_id(asked.data.get("item"), state.hidden)})
-    index = catalogue.tag_index
-    tag = Tag.parse(str(asked.data["tag"]))
-    place = index.get(tag)
+def _unhide_tag(state: State, tag: Tag, catalogue: Catalogue) -> Event:
+    """Return what shows a tag again, which may be hidden by several of its names."""
+    index, place = catalogue.tag_index, catalogue.tag_index.get(tag)
     hidden = ((text, Tag.parse(text)) for text in state.hidden_tags)
     names = [
         text
         for text, known in hidden
         if known == tag or (place is not None and index.get(known) == place)
     ]
-    parts = [Event(asked.kind, {"tag": name}) for name in names or [str(tag)]]
-    return parts[0] if len(parts) == 1 else _combined(parts)
+    return _one([Event("unhide", {"tag": name}) for name in names or [str(tag)]])
 
 
 def _press(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
@@ -124,35 +150,7 @@ def _press(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
     else:
         found = _permanent(ends, personal)
     found = [event for event in found if event.data["presses"]]
-    return None if not found else found[0] if len(found) == 1 else _combined(found)
-
-
-def _filter(state: State, asked: Event, catalogue: Catalogue) -> Event:
-    filters = check_filters(asked.data.get("filters"))
-    found = read_filters(catalogue, filters, state.filters)
-    return Event(asked.kind, {"filters": found.to_json()})
-
-
-def _about(state: State, asked: Event, catalogue: Catalogue) -> Event:
-    return Event(asked.kind, {"about": read_about(asked.data["about"], catalogue)})
-
-
-def _make_feed(state: State, asked: Event, catalogue: Catalogue) -> Event:
-    return Event(asked.kind, {**asked.data, "feed": feed_name(asked.data.get("feed"))})
-
-
-def _of_feed(state: State, asked: Event, catalogue: Catalogue) -> Event:
-    feed = find_feed(state, asked.data.get("feed"))
-    name = {"name": feed_name(asked.data.get("name"))} if asked.kind == "rename_feed" else {}
-    return Event(asked.kind, {"feed": feed, **name})
-
-
-def _profiling(state: State, asked: Event, catalogue: Catalogue) -> Event:
-    if asked.data.get("order") == "newest" and catalogue.dates is None:
-        raise ParameterError(
-            "This catalogue has no dates, so its newest items are not known. Take appeal."
-        )
-    return asked
+    return _one(found) if found else None
 
 
 def _import(state: State, asked: Event, catalogue: Catalogue) -> Event:
@@ -180,22 +178,9 @@ def _several(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
     return _combined(found) if found else None
 
 
-_DECIDE: dict[str, Callable[[State, Event, Catalogue], Event | None]] = {
-    "view": _view,
-    "remove": _remove,
-    "hide": _hide,
-    "unhide": _unhide,
-    "press": _press,
-    "filter": _filter,
-    "about": _about,
-    "make_feed": _make_feed,
-    "switch_feed": _of_feed,
-    "rename_feed": _of_feed,
-    "drop_feed": _of_feed,
-    "profiling": _profiling,
-    "import": _import,
-    "several": _several,
-}
+def _one(events: Sequence[Event]) -> Event:
+    """Return an event alone as it is, and several as one."""
+    return events[0] if len(events) == 1 else _combined(events)
 
 
 def _combined(events: Iterable[Event]) -> Event:
@@ -228,7 +213,7 @@ def _names_of(tags: Iterable[Tag], model: PersonalModel) -> dict[Tag, list[str]]
     index, state = model.catalogue.tag_index, model.state
     names: dict[int, list[str]] = {index[tag]: [] for tag in tags}
     ending = [str(end.name) for end in state.ends if end.kind == "press"]
-    for text in dict.fromkeys((*state.presses, *state.permanent_presses, *ending)):
+    for text in dict.fromkeys((*state.presses, *state.permanent, *ending)):
         place = index.get(Tag.parse(text))
         if place in names:
             names[place].append(text)
@@ -244,7 +229,7 @@ def _permanent(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
     Where presses the other way end later, more may be needed than can last: with -5 until Sunday,
     +1 for good needs +6 now. +5 of them last, and the sixth ends on Sunday too.
     """
-    state, lasting = model.state, model.state.permanent_presses
+    state, lasting = model.state, model.state.permanent
     texts: dict[str, int] = {}
     temporary: dict[str, dict[str, int]] = {}
     for tag, names in _names_of(ends, model).items():
@@ -263,7 +248,7 @@ def _permanent(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:
 
 def _total(names: Iterable[str], state: State) -> int:
     """Return all presses on a tag, also beyond the range of net presses."""
-    return sum(state.permanent_presses.get(name, 0) + state.temporary_steps(name) for name in names)
+    return sum(state.permanent.get(name, 0) + state.temporary_steps(name) for name in names)
 
 
 def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[Tag, int]:
@@ -276,3 +261,144 @@ def effective_presses(model: PersonalModel, presses: Mapping[Tag, int]) -> dict[
 def _stored_id(item: object, stored: Iterable[ItemId]) -> object:
     """Return the id in a state that has the same text; the catalogue need not have it."""
     return next((known for known in stored if str(known) == str(item)), item)
+
+
+# Wishes
+
+
+def check_n_wishes(n: int) -> None:
+    """Raise `LimitError` for more wishes than apply together."""
+    if n > MAX_WISHES:
+        raise LimitError(
+            "{n:,} wishes are too many at once; at most {limit} apply together. Say it in parts.",
+            problem="wishes",
+            n=n,
+            limit=MAX_WISHES,
+        )
+
+
+def event_of(
+    wishes: Iterable[Wish], state: State, catalogue: Catalogue, *, now: datetime | None = None
+) -> Event:
+    """Return the action that some wishes are together; it is one step of undo.
+
+    Presses go as far as their tags go. Conditions come to those of the current feed; one that the
+    feed has and that a new one contradicts makes way. Of two bounds among the wishes on one side
+    of a column, and of two periods that share days, both hold: the tighter bound, the shared days.
+
+    Parameters
+    ----------
+    wishes
+        What is wished, at least one wish.
+    state
+        The person's present state.
+    catalogue
+        Which items and tags there are.
+    now
+        The present by default.
+
+    Raises
+    ------
+    UnknownNameError
+        If the catalogue does not have a tag, an item or a column.
+    LimitError
+        If there are more than `MAX_WISHES`.
+    ParameterError
+        If there is no wish, or if two of them cannot both hold.
+    """
+    each = tuple(dict.fromkeys(wishes))
+    if not each:
+        raise ParameterError("Nothing is wished. Say at least one thing.")
+    check_n_wishes(len(each))
+    zone = catalogue.zone
+    today = (now or datetime.now(zone)).astimezone(zone).date()
+    refuse_contradictions(each, today=today)
+    actions: list[_Action] = []
+    filters = _with_wishes(each, state.filters, today)
+    if filters != state.filters:
+        actions.append(("filter", {"filters": filters.to_json()}))
+    for wish in each:
+        if wish.kind == "never":
+            actions.append(("hide", {"tag": wish.name, **ending(wish.lasts, zone, now=now)}))
+        elif wish.kind == "variety":
+            actions.append(("vary", {"variety": wish.number}))
+    for lasts, presses in _wished_presses(each, state, catalogue).items():
+        ends = ending(lasts, zone, now=now)
+        left = iter(presses.items())
+        while part := dict(islice(left, MAX_PRESS_TAGS)):
+            actions.append(("press", {"presses": part, **ends}))
+    if not actions:  # all of it is in the filters already
+        actions.append(("filter", {"filters": filters.to_json()}))
+    return Event("several", {"actions": [list(action) for action in actions]})
+
+
+def decide_wishes(wishes: Iterable[Wish], state: State, catalogue: Catalogue) -> Event | None:
+    """Return the event that applies wishes to what holds now; None if they move nothing."""
+    return decide(state, event_of(wishes, state, catalogue), catalogue)
+
+
+def _with_wishes(wishes: Sequence[Wish], current: ListFilter, today: date) -> ListFilter:
+    """Return the conditions of a list with those of wishes."""
+    only, without = dict.fromkeys(current.only), dict.fromkeys(current.without)
+    at_most, at_least = dict(current.at_most), dict(current.at_least)
+    # The loosest bound first, so that the tightest one stays.
+    for wish in sorted(wishes, key=_tightness):
+        number = wish.number or 0.0
+        if wish.kind in ("only", "without"):
+            own, opposite = (only, without) if wish.kind == "only" else (without, only)
+            opposite.pop(wish.name, None)
+            own[wish.name] = None
+        elif wish.kind == "at_most":
+            at_most[wish.name] = number
+            if at_least.get(wish.name, number) > number:
+                del at_least[wish.name]
+        elif wish.kind == "at_least":
+            at_least[wish.name] = number
+            if at_most.get(wish.name, number) < number:
+                del at_most[wish.name]
+    periods = [wish.name for wish in wishes if wish.kind == "when"]
+    when = _shared_days(periods, today) if periods else current.when
+    return ListFilter(tuple(only), tuple(without), at_most, at_least, when)
+
+
+def _tightness(wish: Wish) -> float:
+    """Return a number that grows as a bound becomes tighter; 0 for other wishes."""
+    number = wish.number or 0.0
+    return {"at_most": -number, "at_least": number}.get(wish.kind, 0.0)
+
+
+def _shared_days(periods: Sequence[str], today: date) -> str:
+    """Return the days that all periods have, as the period among them that has no others."""
+    days = [Period.parse(period).days(today) for period in periods]
+    first = max((day for day, _ in days if day is not None), default=None)
+    last = min((day for _, day in days if day is not None), default=None)
+    if (first, last) in days:
+        return periods[days.index((first, last))]
+    return str(Period("", first, last))
+
+
+def _wished_presses(
+    wishes: Iterable[Wish], state: State, catalogue: Catalogue
+) -> dict[str, dict[str, int]]:
+    """Return the steps on each tag by how long they last, as far as its range goes.
+
+    One step stays for a tag at its limit, so that the visitor is told.
+    """
+    wanted: dict[str, Counter[Tag]] = {}
+    for wish in wishes:
+        if wish.kind == "press":
+            pressed = {catalogue.tag(Tag.parse(wish.name)): wish.steps}
+            wanted.setdefault(wish.lasts, Counter()).update(pressed)
+        elif wish.kind == "like":
+            start = start_presses(catalogue.model, wish.name)
+            wanted.setdefault("always", Counter()).update(start)
+    net = dict(PersonalModel(catalogue, state).own.presses)
+    found: dict[str, dict[str, int]] = {}
+    for lasts, presses in wanted.items():
+        for tag, steps in presses.items():
+            if steps:
+                now = net.get(tag, 0)
+                net[tag] = within_range(now + steps)
+                least = 1 if steps > 0 else -1
+                found.setdefault(lasts, {})[str(tag)] = net[tag] - now or least
+    return found

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, tzinfo
-from functools import cached_property, lru_cache, partial, wraps
+from functools import cached_property, lru_cache, wraps
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -25,29 +25,16 @@ from teaser.data.dataset import Dataset
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
 from teaser.data.tags import Tag, resolve_tag
-from teaser.errors import ParameterError, TeaserError
+from teaser.errors import ParameterError, SearchTimeoutError, TeaserError
 from teaser.model.filters import NO_FILTERS
 from teaser.model.scores import Scored
 from teaser.model.teaser import Teaser
-from teaser.profile import (
-    GENERAL,
-    NOT_STATED,
-    POPULARITY,
-    Profile,
-    Steering,
-    place_presses,
-)
+from teaser.profile import GENERAL, NOT_STATED, POPULARITY, Profile, Steering, place_presses
 from teaser.recommend import Recommendations
-from teaser.steer import smallest_presses
+from teaser.steer import Lift, smallest_presses
 from teaser.steer.quick_start import QuickStart
 from teaser.steer.variety import spread
-from teaser.words.wishes import (
-    Period,
-    item_dates,
-    item_numbers,
-    matching_items,
-    number_columns,
-)
+from teaser.words.wishes import Period, item_dates, item_numbers, matching_items, number_columns
 
 log = logging.getLogger("teaser")
 
@@ -107,11 +94,7 @@ class Catalogue:
     """
 
     def __init__(
-        self,
-        model: Teaser,
-        boost: Mapping[str, float] | None = None,
-        *,
-        zone: tzinfo | None = None,
+        self, model: Teaser, boost: Mapping[str, float] | None = None, *, zone: tzinfo | None = None
     ) -> None:
         self.model = model
         self.zone = zone
@@ -587,6 +570,11 @@ class PersonalModel:
             return model.rank_items(self.scores, k=k, seen=seen, allowed=mask)
         return spread(model, self.scores, variety=variety, k=k, seen=seen, allowed=mask)
 
+    def listed(self, *, k: int = 12) -> list[ItemId]:
+        """Return the items that `recommend` returns."""
+        items = self.catalogue.model.items_
+        return [items[i] for i in self.rank(k=k).tolist()]
+
     @measured("model")
     def recommend(self, *, k: int = 12) -> Recommendations:
         """Return the list, with the variety of the state, among the items that may be shown."""
@@ -654,5 +642,12 @@ def read_about(texts: Iterable[str], catalogue: Catalogue) -> list[str]:
     return list(dict.fromkeys(str(known[resolve_tag(text, index)]) for text in given))
 
 
-# The presses that bring an item up, or `SearchTimeoutError`: a search takes a whole core.
-find_lift = partial(smallest_presses, seconds=0.1)
+def find_lift(model: Teaser, item_id: ItemId, **asked: Any) -> tuple[Lift | None, bool]:
+    """Return the fewest presses that bring an item up, and whether the search came to an end.
+
+    It is short, because it takes a whole core.
+    """
+    try:
+        return smallest_presses(model, item_id, seconds=0.1, **asked), True
+    except SearchTimeoutError:
+        return None, False

@@ -1,6 +1,7 @@
 """Responses to errors, for site and API: the status of each class, JSON or a page."""
 
 import logging
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -11,17 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from teaser.app.api import validation
-from teaser.app.http import EMBED, MCP, MONITORING, Refusal, RefusedError, Scope
+from teaser.app.http import EMBED, MCP, MONITORING, Refusal, RefusedError
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.monitoring import current_request
 from teaser.app.pages.render import render, visitor_of
-from teaser.errors import (
-    ArtifactError,
-    ResourceError,
-    StoreError,
-    TeaserError,
-    UnknownNameError,
-)
+from teaser.errors import ArtifactError, ResourceError, StoreError, TeaserError, UnknownNameError
 
 log = logging.getLogger("teaser")
 
@@ -56,61 +51,51 @@ _BY_STATUS = {
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Register a response to every error, expected or not."""
-
-    @app.exception_handler(TeaserError)
-    def expected(request: Request, error: TeaserError) -> Response:
-        return _expected(request, error)
-
-    @app.exception_handler(RequestValidationError)
-    def invalid(request: Request, error: RequestValidationError) -> Response:
-        found = error.errors()
-        is_json = found[0]["type"] != "json_invalid"
-        status, code = (422, "invalid") if is_json else (400, "unreadable")
-        return _response(request, status, code, validation.describe(found))
-
-    @app.exception_handler(HTTPException)
-    def refused(request: Request, error: HTTPException) -> Response:
-        status, message = error.status_code, str(error.detail)
-        code = HTTPStatus(status).phrase.lower().replace(" ", "_")
-        if status == 400:  # only the framework raises it, for a body that it cannot decode
-            is_form = "form" in request.headers.get("content-type", "")
-            code, message = "unreadable", _UNREADABLE_FORM if is_form else _UNREADABLE_JSON
-        elif message == HTTPStatus(status).phrase:
-            message = _BY_STATUS.get(status, message)
-        response = _response(request, status, code, message)
-        response.headers.update(error.headers or {})
-        return response
-
-    @app.exception_handler(ClientDisconnect)
-    def gone(request: Request, error: ClientDisconnect) -> Response:
-        return Response(status_code=400)  # nobody reads it, and nothing failed here
+    """Register a response to every error that routes raise."""
+    for kind in (TeaserError, RequestValidationError, HTTPException, ClientDisconnect):
+        app.add_exception_handler(kind, _answer)
 
 
 def refusal_of(app: FastAPI) -> Refusal:
     """Return a function that makes the response to a request that is refused or failed."""
-
-    def refuse(scope: Scope, reason: Exception) -> Response:
-        request = Request({**scope, "app": app})
-        if isinstance(reason, TeaserError):
-            return _expected(request, reason)
-        if isinstance(reason, RefusedError):
-            response = _response(request, reason.status, reason.code, reason.message)
-            response.headers.update(reason.headers)
-            return response
-        log.error("a request failed", exc_info=reason)
-        return _response(request, *status_of(reason), "Something went wrong on our side.")
-
-    return refuse
+    return lambda scope, reason: _answer(Request({**scope, "app": app}), reason)
 
 
-def _expected(request: Request, error: TeaserError) -> Response:
-    """Return the response to an error of this package."""
-    is_store = isinstance(error, StoreError)
-    shown = None if is_store else error
-    response = _response(request, *status_of(error), sentence_of(error), shown)
-    if is_store:
-        response.headers["retry-after"] = "1"
+def _answer(request: Request, error: Exception) -> Response:
+    """Return the response to an error, expected or not."""
+    headers: Mapping[str, str] = {}
+    shown = None
+    match error:
+        case ClientDisconnect():
+            return Response(status_code=400)  # nobody reads it, and nothing failed here
+        case TeaserError():
+            (status, code), message = status_of(error), sentence_of(error)
+            if isinstance(error, StoreError):
+                headers = {"retry-after": "1"}
+            else:
+                shown = error
+        case RefusedError():
+            status, code, message = error.status, error.code, error.message
+            headers = error.headers
+        case RequestValidationError():
+            found = error.errors()
+            is_json = found[0]["type"] != "json_invalid"
+            status, code = (422, "invalid") if is_json else (400, "unreadable")
+            message = validation.describe(found)
+        case HTTPException():
+            status, message, headers = error.status_code, str(error.detail), error.headers or {}
+            phrase = HTTPStatus(status).phrase
+            code = phrase.lower().replace(" ", "_")
+            if status == 400:  # only the framework raises it, for a body that it cannot decode
+                is_form = "form" in request.headers.get("content-type", "")
+                code, message = "unreadable", _UNREADABLE_FORM if is_form else _UNREADABLE_JSON
+            elif message == phrase:
+                message = _BY_STATUS.get(status, message)
+        case _:
+            log.error("a request failed", exc_info=error)
+            (status, code), message = status_of(error), "Something went wrong on our side."
+    response = _response(request, status, code, message, shown)
+    response.headers.update(headers)
     return response
 
 

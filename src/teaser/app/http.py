@@ -32,7 +32,7 @@ from teaser.app.catalogue import Catalogue, known_history
 from teaser.app.database import StoreThreads
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, RequestRecord, Traces, begin_request, log_request
-from teaser.app.settings import Settings, is_loopback
+from teaser.app.settings import Settings, is_loopback, names_in
 from teaser.app.store import Store
 from teaser.errors import ParameterError, StoreError, TeaserError, shortened
 
@@ -110,7 +110,7 @@ def address_of(scope: Mapping[str, Any]) -> str:
 
 def is_among(address: str, names: str) -> bool:
     """Return whether an address is named by a setting: addresses, networks, `loopback`, `all`."""
-    words = [name.strip() for name in names.split(",")]
+    words = names_in(names)
     if "all" in words or "*" in words:
         return True
     parsed = _parsed(address)
@@ -615,7 +615,7 @@ class Guard:
         allowed = self.settings.monitoring
         if request.scope["path"] == HEALTH or is_among(address_of(request.scope), allowed):
             return
-        if "key" not in [name.strip() for name in allowed.split(",")]:
+        if "key" not in names_in(allowed):
             said = "Only some addresses may see this. Let TEASER_MONITORING name it."
             raise RefusedError(403, "forbidden", said)
         await self._check_key(request)
@@ -623,7 +623,7 @@ class Guard:
     def _check_embedder(self, request: Request) -> None:
         """Refuse a page that may not show the list."""
         source = request.headers.get("origin", "")
-        allowed = [own_origin(request), *map(_origin, self.settings.embedders)]
+        allowed = [own_origin(request), *map(_origin, names_in(self.settings.origins))]
         if request.method == "POST" and not (source and _origin(source) in allowed):
             page = shortened(source) or "no site that it names"
             said = f"A page of {page} may not show this list. Let TEASER_ORIGINS have its origin."
@@ -658,7 +658,8 @@ class Guard:
         if name is None:
             message = "This key is not known, or was revoked."
             raise RefusedError(401, "unauthorized", message, needed)
-        if request.scope["path"].startswith(_ADMIN) and name not in self.settings.admins:
+        admins = names_in(self.settings.admin_keys)
+        if request.scope["path"].startswith(_ADMIN) and name not in admins:
             message = "This key may not do this. Let TEASER_ADMIN_KEYS have its name."
             raise RefusedError(403, "forbidden", message)
         request.scope["teaser_key"] = name

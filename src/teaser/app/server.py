@@ -15,17 +15,11 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from teaser._version import __version__
-from teaser.app.api.router import api_router
+from teaser.app.api.routes import api_router
 from teaser.app.brand import Brand, brand_routes, read_brand
 from teaser.app.database import StoreThreads
 from teaser.app.errors import add_error_handlers, refusal_of
-from teaser.app.http import (
-    Guard,
-    Observer,
-    RateLimit,
-    RateLimits,
-    Services,
-)
+from teaser.app.http import Guard, Observer, RateLimit, RateLimits, Services
 from teaser.app.mcp.mount import add_assistants, assistants_running
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, Traces

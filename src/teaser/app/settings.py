@@ -165,7 +165,7 @@ class Settings(BaseModel):
     @field_validator("hosts")
     @classmethod
     def _check_hosts(cls, hosts: str) -> str:
-        for name in _split(hosts):
+        for name in names_in(hosts):
             if host_of(name) != name.lower() and not _is_address(name):
                 raise ValueError(f"{name!r} is no host name; leave out scheme, port and path")
         return hosts
@@ -173,7 +173,7 @@ class Settings(BaseModel):
     @field_validator("origins")
     @classmethod
     def _check_origins(cls, origins: str) -> str:
-        for origin in _split(origins):
+        for origin in names_in(origins):
             if not re.fullmatch(r"https?://[^\s/?#@]+", origin):
                 raise ValueError(
                     f"{origin!r} is no origin; write scheme and host, and the port if it is not "
@@ -208,7 +208,7 @@ class Settings(BaseModel):
     @field_validator("monitoring")
     @classmethod
     def _check_monitoring(cls, monitoring: str) -> str:
-        for name in _split(monitoring):
+        for name in names_in(monitoring):
             if name not in ("all", "key", "loopback") and not _is_network(name):
                 raise ValueError(
                     f"{name!r} is no address and no network; write some of these, or all, key, "
@@ -227,16 +227,6 @@ class Settings(BaseModel):
         if self.database_url:
             return self.database_url
         return f"sqlite:///{self.model.absolute().with_name(self.model.name + '.people.db')}"
-
-    @property
-    def admins(self) -> list[str]:
-        """The names of the keys that may reload the model."""
-        return _split(self.admin_keys)
-
-    @property
-    def embedders(self) -> list[str]:
-        """The origins of pages that may show the list."""
-        return _split(self.origins)
 
     @property
     def boosts(self) -> dict[str, float]:
@@ -273,7 +263,7 @@ class Settings(BaseModel):
         host = host_of(header)
         if host is None:
             return False
-        if host in (self.host.lower(), "localhost", *(n.lower() for n in _split(self.hosts))):
+        if host in (self.host.lower(), "localhost", *(n.lower() for n in names_in(self.hosts))):
             return True
         # An address, unlike a name, cannot be pointed elsewhere.
         return is_loopback(host) or (not is_loopback(self.host) and _is_address(host))
@@ -321,5 +311,6 @@ def _is_network(text: str) -> bool:
         return False
 
 
-def _split(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
+    """Return the parts of a setting that commas separate."""
     return [name.strip() for name in text.split(",") if name.strip()]

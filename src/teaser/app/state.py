@@ -260,10 +260,15 @@ class Feed:
     ends: tuple[Ending, ...] = ()
     lasting: Mapping[str, int] | None = None
 
+    @property
+    def permanent(self) -> Mapping[str, int]:
+        """Net presses that do not end, by tag text."""
+        return self.presses if self.lasting is None else self.lasting
+
     def to_json(self) -> dict[str, Any]:
         """Return the feed as it is stored, such as in a copy that another feed begins with."""
         return {
-            "presses": dict(self.presses if self.lasting is None else self.lasting),
+            "presses": dict(self.permanent),
             "temporary": [[e.name, e.steps, time_text(e.until)] for e in self.ends],
             "filters": self.filters.to_json(),
             "variety": self.variety,
@@ -291,8 +296,8 @@ class Feed:
 
 
 @dataclass(frozen=True)
-class State:
-    """The state of a person at one moment.
+class State(Feed):
+    """The state of a person at one moment: the current feed, and what holds for all feeds.
 
     Attributes
     ----------
@@ -300,30 +305,18 @@ class State:
         Viewed items, the latest last.
     strengths
         The strength of each item of the history where it is not 1; below 0 for a disliked item.
-    presses
-        Net presses of the current feed now, by tag text, `feature=value`.
     hidden
         Items that are not recommended.
-    variety
-        How much the list of the current feed is varied, 0 to 1.
-    balance
-        From 0, tags alone, over 0.5, the model as it was fitted, to 1, viewed items alone; see
-        `teaser.profile.Steering`. It has an effect only if the model has a remainder. It is that of
-        the current feed.
     about
         The facts that the person gave about themselves, each as `feature=value`.
     undoable, redoable
         The actions that undo and redo would apply to, if any.
     n_events
         The number of events that lead to this state; it is also the version of the stored state.
-    filters
-        The conditions on the list of the current feed.
     hidden_tags
         Tags whose items are not recommended.
     ends
         Presses of the current feed and hidden items and tags that end, the first to end first.
-    lasting
-        Net presses of the current feed without those that end; None if none ends.
     feed
         The name of the current feed; `MAIN`, which is empty, for the main list.
     feeds
@@ -336,19 +329,13 @@ class State:
     """
 
     history: tuple[ItemId, ...] = ()
-    presses: Mapping[str, int] = field(default_factory=dict)
     hidden: tuple[ItemId, ...] = ()
-    variety: float = 0.0
-    balance: float = AS_FITTED
     about: tuple[str, ...] = ()
     undoable: Event | None = None
     redoable: Event | None = None
     n_events: int = 0
     strengths: Mapping[ItemId, float] = field(default_factory=dict)
-    filters: ListFilter = NO_FILTER
     hidden_tags: tuple[str, ...] = ()
-    ends: tuple[Ending, ...] = ()
-    lasting: Mapping[str, int] | None = None
     feed: str = MAIN
     feeds: Mapping[str, Feed] = field(default_factory=lambda: {MAIN: Feed()})
     profiling: bool = True
@@ -359,11 +346,6 @@ class State:
         """The current feed."""
         own = {each.name: getattr(self, each.name) for each in fields(Feed)}
         return Feed(**{**own, "ends": tuple(end for end in self.ends if end.kind == "press")})
-
-    @property
-    def permanent_presses(self) -> Mapping[str, int]:
-        """Net presses of the current feed that do not end."""
-        return self.presses if self.lasting is None else self.lasting
 
     def temporary_steps(self, text: str) -> int:
         """Return the sum of the presses on a tag that end, in the current feed."""
@@ -485,7 +467,10 @@ class Draft:
             case "switch_feed":
                 self.feed = data["feed"] if data["feed"] in self.feeds else self.feed
             case "rename_feed":
-                self._rename(data["feed"], data["name"])
+                old, new = data["feed"], data["name"]
+                if old != MAIN and old in self.feeds and (new == old or new not in self.feeds):
+                    self.feeds = {new if n == old else n: f for n, f in self.feeds.items()}
+                    self.feed = new if self.feed == old else self.feed
             case "drop_feed":
                 if data["feed"] != MAIN and self.feeds.pop(data["feed"], None) is not None:
                     self.feed = MAIN if self.feed == data["feed"] else self.feed
@@ -496,12 +481,6 @@ class Draft:
                 vars(self).update(vars(Draft()))
             case "import":
                 vars(self).update(vars(Draft.from_json(copy.deepcopy(data["state"]))))
-
-    def _rename(self, old: str, new: str) -> None:
-        if old == MAIN or old not in self.feeds or (new in self.feeds and new != old):
-            return
-        self.feeds = {new if n == old else n: feed for n, feed in self.feeds.items()}
-        self.feed = new if self.feed == old else self.feed
 
 
 def read_feed(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -663,11 +642,10 @@ def check(state: State, event: Event) -> None:
 def counts_of(state: State) -> dict[str, int]:
     """Return how much of each kind in `LIMITS` there is in a state, in all of its feeds."""
     feeds = {**state.feeds, state.feed: state.current}.values()
-    n_pressed = sum(len(f.presses if f.lasting is None else f.lasting) for f in feeds)
     hidden_for_now = sum(end.kind == "hide" for end in state.ends)
     return {
         "viewed items": len(state.history),
-        "pressed tags": n_pressed,
+        "pressed tags": sum(len(feed.permanent) for feed in feeds),
         "hidden items": len(state.hidden),
         "hidden tags": len(state.hidden_tags),
         "things that end by themselves": hidden_for_now + sum(len(feed.ends) for feed in feeds),
@@ -820,7 +798,7 @@ def _check_press(state: State, data: Mapping[str, Any]) -> None:
             _check_temporary(str(tag), state.temporary_steps(str(tag)) + steps)
         _check_n_tags(len(presses))
         return
-    lasting = state.permanent_presses
+    lasting = state.permanent
     ends = [check_press(tag, lasting.get(str(tag), 0) + n) for tag, n in presses.items()]
     _check_n_tags(sum(end != 0 for end in ends))
 

@@ -21,31 +21,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Self
 
+import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    Connection,
-    DateTime,
-    Dialect,
-    ForeignKey,
-    Integer,
-    MetaData,
-    Select,
-    String,
-    Table,
-    TypeDecorator,
-    UniqueConstraint,
-    and_,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.database import Database
@@ -74,149 +52,151 @@ _PAGE = 50  # persons that are read or removed in one transaction
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-class Time(TypeDecorator[datetime]):
+class Time(sa.TypeDecorator[datetime]):
     """A time; it is read as UTC also from a database that stores no time zone."""
 
-    impl = DateTime(timezone=True)
+    impl = sa.DateTime(timezone=True)
     cache_ok = True
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """Return the time in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def _owner(of: str, **more: Any) -> Column[str]:
+def _owner(of: str, **more: Any) -> sa.Column[str]:
     """Return the column of whom a row belongs to; it is deleted with them."""
-    owner = ForeignKey(f"{of}.id", ondelete="CASCADE")
-    return Column(f"{of.removeprefix('study_')}_id", String(43), owner, nullable=False, **more)
+    owner = sa.ForeignKey(f"{of}.id", ondelete="CASCADE")
+    return sa.Column(
+        f"{of.removeprefix('study_')}_id", sa.String(43), owner, nullable=False, **more
+    )
 
 
-metadata = MetaData()
-person = Table(
+metadata = sa.MetaData()
+person = sa.Table(
     "person",
     metadata,
-    Column("id", String(43), primary_key=True),
-    Column("is_site", Boolean, nullable=False),  # known by a cookie; hidden from the API
-    Column("created_at", Time(), nullable=False),
-    Column("version", Integer, nullable=False),  # the number of events
-    Column("bytes", Integer, nullable=False),  # of all events and shares
-    Column("undo_seq", Integer),  # the event that undo applies to
-    Column("redo_seq", Integer),
-    Column("state", JSON, nullable=False),
+    sa.Column("id", sa.String(43), primary_key=True),
+    sa.Column("is_site", sa.Boolean, nullable=False),  # known by a cookie; hidden from the API
+    sa.Column("created_at", Time(), nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),  # the number of events
+    sa.Column("bytes", sa.Integer, nullable=False),  # of all events and shares
+    sa.Column("undo_seq", sa.Integer),  # the event that undo applies to
+    sa.Column("redo_seq", sa.Integer),
+    sa.Column("state", sa.JSON, nullable=False),
 )
-events = Table(
+events = sa.Table(
     "event",
     metadata,
     _owner("person", primary_key=True),
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("at", Time(), nullable=False),
-    Column("kind", String(16), nullable=False),
-    Column("data", JSON, nullable=False),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", Time(), nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("data", sa.JSON, nullable=False),
 )
-share = Table(
+share = sa.Table(
     "share",
     metadata,
-    Column("token_hash", String(64), primary_key=True),
+    sa.Column("token_hash", sa.String(64), primary_key=True),
     _owner("person", index=True),
-    Column("seq", Integer, nullable=False),
-    Column("created_at", Time(), nullable=False),
-    Column("feed", String(60)),  # none for the whole profile
-    Column("bytes", Integer, nullable=False),
-    Column("state", JSON, nullable=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("created_at", Time(), nullable=False),
+    sa.Column("feed", sa.String(60)),  # none for the whole profile
+    sa.Column("bytes", sa.Integer, nullable=False),
+    sa.Column("state", sa.JSON, nullable=False),
 )
-api_key = Table(
+api_key = sa.Table(
     "api_key",
     metadata,
-    Column("key_hash", String(64), primary_key=True),
-    Column("name", String(100), nullable=False, unique=True),
-    Column("created_at", Time(), nullable=False),
-    Column("revoked_at", Time()),
+    sa.Column("key_hash", sa.String(64), primary_key=True),
+    sa.Column("name", sa.String(100), nullable=False, unique=True),
+    sa.Column("created_at", Time(), nullable=False),
+    sa.Column("revoked_at", Time()),
 )
-setting = Table(
+setting = sa.Table(
     "setting",
     metadata,
-    Column("name", String(40), primary_key=True),
-    Column("value", String(100), nullable=False),
+    sa.Column("name", sa.String(40), primary_key=True),
+    sa.Column("value", sa.String(100), nullable=False),
 )
 # User studies, see teaser.userstudy; a participant has a person for each arm.
-study_frozen = Table(
+study_frozen = sa.Table(
     "study_frozen",
     metadata,
-    Column("study", String(40), primary_key=True),
-    Column("at", Time(), nullable=False),
-    Column("hashes", JSON, nullable=False),  # of the file and of each model
+    sa.Column("study", sa.String(40), primary_key=True),
+    sa.Column("at", Time(), nullable=False),
+    sa.Column("hashes", sa.JSON, nullable=False),  # of the file and of each model
 )
-study_participant = Table(
+study_participant = sa.Table(
     "study_participant",
     metadata,
-    Column("id", String(43), primary_key=True),
-    Column("study", String(40), nullable=False),
-    Column("mode", String(10), nullable=False),  # real, pilot or simulated
-    Column("place", Integer, nullable=False),
-    Column("token_id", String(43)),  # of the cookie
-    Column("recruit_hash", String(64)),  # of a recruiting service's id, keyed
-    Column("code_hash", String(64), nullable=False, unique=True),
-    Column("arm_order", Integer, nullable=False),
-    Column("language", String(2), nullable=False),
-    Column("consent", String(40), nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("version", Integer, nullable=False),  # the number of rows of its log
-    Column("created_at", Time(), nullable=False),
-    Column("active_at", Time(), nullable=False),
-    Column("finished_at", Time()),
-    Column("hashes", JSON, nullable=False),
-    Column("state", JSON, nullable=False),
-    UniqueConstraint("study", "mode", "token_id", name="one_token"),
-    UniqueConstraint("study", "mode", "recruit_hash", name="one_recruit"),
-    UniqueConstraint("study", "mode", "place", name="one_place"),
+    sa.Column("id", sa.String(43), primary_key=True),
+    sa.Column("study", sa.String(40), nullable=False),
+    sa.Column("mode", sa.String(10), nullable=False),  # real, pilot or simulated
+    sa.Column("place", sa.Integer, nullable=False),
+    sa.Column("token_id", sa.String(43)),  # of the cookie
+    sa.Column("recruit_hash", sa.String(64)),  # of a recruiting service's id, keyed
+    sa.Column("code_hash", sa.String(64), nullable=False, unique=True),
+    sa.Column("arm_order", sa.Integer, nullable=False),
+    sa.Column("language", sa.String(2), nullable=False),
+    sa.Column("consent", sa.String(40), nullable=False),
+    sa.Column("step", sa.Integer, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),  # the number of rows of its log
+    sa.Column("created_at", Time(), nullable=False),
+    sa.Column("active_at", Time(), nullable=False),
+    sa.Column("finished_at", Time()),
+    sa.Column("hashes", sa.JSON, nullable=False),
+    sa.Column("state", sa.JSON, nullable=False),
+    sa.UniqueConstraint("study", "mode", "token_id", name="one_token"),
+    sa.UniqueConstraint("study", "mode", "recruit_hash", name="one_recruit"),
+    sa.UniqueConstraint("study", "mode", "place", name="one_place"),
 )
-study_session = Table(
+study_session = sa.Table(
     "study_session",
     metadata,
     _owner("study_participant", primary_key=True),
-    Column("position", Integer, primary_key=True, autoincrement=False),
-    Column("arm", String(40), nullable=False),
-    Column("person_id", String(43), nullable=False),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("arm", sa.String(40), nullable=False),
+    sa.Column("person_id", sa.String(43), nullable=False),
 )
-study_log = Table(
+study_log = sa.Table(
     "study_log",
     metadata,
     _owner("study_participant", primary_key=True),
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("at", Time(), nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("kind", String(16), nullable=False),
-    Column("data", JSON, nullable=False),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", Time(), nullable=False),
+    sa.Column("step", sa.Integer, nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("data", sa.JSON, nullable=False),
 )
-study_answer = Table(
+study_answer = sa.Table(
     "study_answer",
     metadata,
     _owner("study_participant", primary_key=True),
-    Column("step", Integer, primary_key=True, autoincrement=False),
-    Column("question", String(40), primary_key=True),
-    Column("at", Time(), nullable=False),
-    Column("value", JSON, nullable=False),  # a number or a text
+    sa.Column("step", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("question", sa.String(40), primary_key=True),
+    sa.Column("at", Time(), nullable=False),
+    sa.Column("value", sa.JSON, nullable=False),  # a number or a text
 )
 
 _undo, _redo = events.alias("undo"), events.alias("redo")
 # A person by primary key, with the events that undo and redo apply to.
 _PERSON = (
-    select(
+    sa.select(
         person,
         _undo.c.kind.label("undo_kind"),
         _undo.c.data.label("undo_data"),
         _redo.c.kind.label("redo_kind"),
         _redo.c.data.label("redo_data"),
     )
-    .outerjoin(_undo, and_(_undo.c.person_id == person.c.id, _undo.c.seq == person.c.undo_seq))
-    .outerjoin(_redo, and_(_redo.c.person_id == person.c.id, _redo.c.seq == person.c.redo_seq))
-    .where(person.c.id == bindparam("id"))
+    .outerjoin(_undo, sa.and_(_undo.c.person_id == person.c.id, _undo.c.seq == person.c.undo_seq))
+    .outerjoin(_redo, sa.and_(_redo.c.person_id == person.c.id, _redo.c.seq == person.c.redo_seq))
+    .where(person.c.id == sa.bindparam("id"))
 )
 _EVENTS = (
-    select(events.c.seq, events.c.at, events.c.kind, events.c.data)
-    .where(events.c.person_id == bindparam("id"), events.c.seq <= bindparam("until"))
+    sa.select(events.c.seq, events.c.at, events.c.kind, events.c.data)
+    .where(events.c.person_id == sa.bindparam("id"), events.c.seq <= sa.bindparam("until"))
     .order_by(events.c.seq)
 )
 
@@ -337,13 +317,13 @@ class Store:
         config = Config()
         config.set_main_option("script_location", str(resources.files("teaser.app") / "migrations"))
 
-        def upgrade(connection: Connection) -> None:
+        def upgrade(connection: sa.Connection) -> None:
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727001)")
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             # A write, so that a read-only database is refused now.
-            connection.execute(update(setting).values(name=setting.c.name))
+            connection.execute(sa.update(setting).values(name=setting.c.name))
 
         try:
             patient.check_file()
@@ -386,7 +366,7 @@ class Store:
         row = {"id": person_id, "is_site": is_site, "created_at": self._clock()}
         row |= {"version": 0, "bytes": 0, "state": Draft().to_json()}
         with suppress(IntegrityError):
-            self.database.write(lambda c: c.execute(insert(person).values(row)))
+            self.database.write(lambda c: c.execute(sa.insert(person).values(row)))
 
     def own_person(
         self, key_name: str, user_id: str, history: Mapping[ItemId, float] | None = None
@@ -406,7 +386,7 @@ class Store:
         named = f"{key_name.partition('/')[0]}\0{user_id}".encode()
         digest = hmac.digest(self.signing_key, b"own\0" + named, "sha256")
         person_id = f".{base64.urlsafe_b64encode(digest).decode()[:42]}"
-        query = select(person.c.id).where(person.c.id == person_id)
+        query = sa.select(person.c.id).where(person.c.id == person_id)
         if self.database.read(lambda c: c.execute(query).scalar_one_or_none()) is not None:
             return person_id
         if history is None:
@@ -420,7 +400,7 @@ class Store:
 
     def find_person(self, token: str) -> str | None:
         """Return the id of the person who holds a token; None if there is no such person."""
-        query = select(person.c.id).where(person.c.id == id_of(token))
+        query = sa.select(person.c.id).where(person.c.id == id_of(token))
         return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def state(self, person_id: str) -> State:
@@ -439,7 +419,7 @@ class Store:
     def export(self, person_id: str) -> Stored:
         """Return all that is stored for a person."""
 
-        def read(connection: Connection) -> Stored:
+        def read(connection: sa.Connection) -> Stored:
             row = self._person(connection, person_id)
             return Stored(
                 row.created_at,
@@ -494,9 +474,9 @@ class Store:
     def delete_person(self, person_id: str) -> None:
         """Remove a person with all that is stored of them."""
 
-        def remove(connection: Connection) -> None:
+        def remove(connection: sa.Connection) -> None:
             self._person(connection, person_id)
-            connection.execute(delete(person).where(person.c.id == person_id))
+            connection.execute(sa.delete(person).where(person.c.id == person_id))
 
         self.database.write(remove)
         self.database.empty_log()
@@ -507,15 +487,15 @@ class Store:
         People who have done nothing count from when they were added. Those of user studies stay.
         """
         before = self._clock() - timedelta(days=days)
-        is_last = and_(events.c.person_id == person.c.id, events.c.seq == person.c.version)
+        is_last = sa.and_(events.c.person_id == person.c.id, events.c.seq == person.c.version)
         unseen = (
-            select(person.c.id)
+            sa.select(person.c.id)
             .outerjoin(events, is_last)
-            .where(func.coalesce(events.c.at, person.c.created_at) < before)
-            .where(person.c.id.not_in(select(study_session.c.person_id)))
+            .where(sa.func.coalesce(events.c.at, person.c.created_at) < before)
+            .where(person.c.id.not_in(sa.select(study_session.c.person_id)))
             .limit(_PAGE)
         )
-        gone, n_removed = delete(person).where(person.c.id.in_(unseen)), 0
+        gone, n_removed = sa.delete(person).where(person.c.id.in_(unseen)), 0
         while n := self.database.write(lambda c: c.execute(gone).rowcount):
             n_removed += n
         self.database.empty_log()
@@ -533,7 +513,7 @@ class Store:
         """
         token, now = secrets.token_urlsafe(32), self._clock()
 
-        def add(connection: Connection) -> StoredShare:
+        def add(connection: sa.Connection) -> StoredShare:
             row = self._person(connection, person_id)
             state = self._state(row, now)
             name = None if feed is None else find_feed(state, feed)
@@ -549,7 +529,7 @@ class Store:
             _check_bytes(row.bytes + size)
             new = {"token_hash": hash_of(token), "person_id": person_id, "seq": row.version}
             new |= {"created_at": now, "feed": name, "bytes": size, "state": data}
-            connection.execute(insert(share).values(new))
+            connection.execute(sa.insert(share).values(new))
             _add_bytes(connection, person_id, size)
             return StoredShare(share_id_of(token), row.version, now, name)
 
@@ -561,7 +541,7 @@ class Store:
     def shares(self, person_id: str) -> list[StoredShare]:
         """Return the links of a person that are in use, the oldest first."""
 
-        def read(connection: Connection) -> list[StoredShare]:
+        def read(connection: sa.Connection) -> list[StoredShare]:
             self._person(connection, person_id)
             return _shares(connection, person_id)
 
@@ -570,13 +550,15 @@ class Store:
     def revoke_share(self, person_id: str, share_id: str) -> None:
         """End a link of a person: from now on it shows nothing."""
 
-        def end(connection: Connection) -> None:
+        def end(connection: sa.Connection) -> None:
             self._person(connection, person_id)
             own = share.c.person_id == person_id
-            found = connection.execute(select(share.c.token_hash, share.c.bytes).where(own)).all()
+            found = connection.execute(
+                sa.select(share.c.token_hash, share.c.bytes).where(own)
+            ).all()
             for digest, size in found:
                 if digest[:_SHARE_ID] == share_id:
-                    connection.execute(delete(share).where(own, share.c.token_hash == digest))
+                    connection.execute(sa.delete(share).where(own, share.c.token_hash == digest))
                     _add_bytes(connection, person_id, -size)
                     return
             raise UnknownNameError("share")
@@ -604,26 +586,26 @@ class Store:
         key = "tk_" + secrets.token_urlsafe(32)
         row = {"key_hash": hash_of(key), "name": name, "created_at": datetime.now(UTC)}
         try:
-            self.database.write(lambda c: c.execute(insert(api_key).values(row)))
+            self.database.write(lambda c: c.execute(sa.insert(api_key).values(row)))
         except IntegrityError:
             raise ParameterError(f"There is a key named {name!r} already.") from None
         return key
 
     def key_name(self, key: str) -> str | None:
         """Return the name of a key; None if it is not known, or was revoked."""
-        query = select(api_key.c.name).where(
+        query = sa.select(api_key.c.name).where(
             api_key.c.key_hash == hash_of(key), api_key.c.revoked_at.is_(None)
         )
         return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def keys(self) -> list[tuple[str, datetime, datetime | None]]:
         """Return name, creation and revocation of every key."""
-        query = select(api_key.c.name, api_key.c.created_at, api_key.c.revoked_at)
+        query = sa.select(api_key.c.name, api_key.c.created_at, api_key.c.revoked_at)
         return [tuple(row) for row in self._rows(query.order_by(api_key.c.created_at))]
 
     def revoke_key(self, name: str) -> None:
         """Revoke a key."""
-        change = update(api_key).where(api_key.c.name == name, api_key.c.revoked_at.is_(None))
+        change = sa.update(api_key).where(api_key.c.name == name, api_key.c.revoked_at.is_(None))
         change = change.values(revoked_at=datetime.now(UTC))
         if self.database.write(lambda c: c.execute(change).rowcount) == 0:
             raise ParameterError(f"There is no key named {name!r} in use.")
@@ -643,8 +625,8 @@ class Store:
         if (self.learn_since is not None) == is_on:
             return
         row = {"name": "learn_since", "value": datetime.now(UTC).isoformat()}
-        gone = delete(setting).where(setting.c.name == "learn_since")
-        change = insert(setting).values(row) if is_on else gone
+        gone = sa.delete(setting).where(setting.c.name == "learn_since")
+        change = sa.insert(setting).values(row) if is_on else gone
         with suppress(IntegrityError):  # another process has recorded it at the same time
             self.database.write(lambda c: c.execute(change))
 
@@ -673,14 +655,16 @@ class Store:
             )
         last = ""
         while True:
-            page = select(person.c.id).where(person.c.id > last).order_by(person.c.id).limit(_PAGE)
+            page = (
+                sa.select(person.c.id).where(person.c.id > last).order_by(person.c.id).limit(_PAGE)
+            )
             if not with_api:
                 page = page.where(person.c.is_site)
             ids = [row.id for row in self._rows(page)]
             if not ids:
                 return
             last = ids[-1]
-            query = select(events.c.person_id, events.c.kind, events.c.data, events.c.at)
+            query = sa.select(events.c.person_id, events.c.kind, events.c.data, events.c.at)
             query = query.where(events.c.person_id.in_(ids))
             query = query.order_by(events.c.person_id, events.c.seq)
             for _, own in groupby(self._rows(query), key=itemgetter(0)):
@@ -688,14 +672,14 @@ class Store:
                 if found.views or found.presses:
                     yield found
 
-    def _rows(self, query: Select[Any]) -> Sequence[Any]:
+    def _rows(self, query: sa.Select[Any]) -> Sequence[Any]:
         return self.database.read(lambda c: c.execute(query).all())
 
     def _setting(self, name: str) -> str | None:
-        query = select(setting.c.value).where(setting.c.name == name)
+        query = sa.select(setting.c.value).where(setting.c.name == name)
         return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
-    def _person(self, connection: Connection, person_id: str) -> Any:
+    def _person(self, connection: sa.Connection, person_id: str) -> Any:
         """Return the row of a person, who must be known."""
         row = connection.execute(_PERSON, {"id": person_id}).one_or_none()
         if row is None or (row.is_site and not self._with_site):
@@ -710,7 +694,7 @@ class Store:
             n_events=row.version,
         )
 
-    def _events(self, connection: Connection, person_id: str, until: int) -> list[StoredEvent]:
+    def _events(self, connection: sa.Connection, person_id: str, until: int) -> list[StoredEvent]:
         rows = connection.execute(_EVENTS, {"id": person_id, "until": until})
         return [StoredEvent(*row) for row in rows]
 
@@ -729,20 +713,20 @@ class Store:
     def _append(self, row: Any, event: Event, now: datetime, changed: dict[str, Any]) -> bool:
         """Store an event and the state after it; return False if another event came first."""
         seq = row.version + 1
-        change = update(person).where(person.c.id == row.id, person.c.version == row.version)
+        change = sa.update(person).where(person.c.id == row.id, person.c.version == row.version)
         new = {"person_id": row.id, "seq": seq, "at": now}
         new |= {"kind": event.kind, "data": dict(event.data)}
 
-        def write(connection: Connection) -> bool:
+        def write(connection: sa.Connection) -> bool:
             if connection.execute(change.values(version=seq, **changed)).rowcount == 0:
                 return False
-            connection.execute(insert(events).values(new))
+            connection.execute(sa.insert(events).values(new))
             return True
 
         return self.database.write(write)
 
     def _shared(self, token: str) -> Any:
-        query = select(share).where(share.c.token_hash == hash_of(token))
+        query = sa.select(share).where(share.c.token_hash == hash_of(token))
         return self.database.read(lambda c: c.execute(query).one_or_none())
 
 
@@ -778,15 +762,15 @@ def _check_bytes(n: int) -> int:
     return n
 
 
-def _shares(connection: Connection, person_id: str) -> list[StoredShare]:
-    query = select(share.c.token_hash, share.c.seq, share.c.created_at, share.c.feed)
+def _shares(connection: sa.Connection, person_id: str) -> list[StoredShare]:
+    query = sa.select(share.c.token_hash, share.c.seq, share.c.created_at, share.c.feed)
     query = query.where(share.c.person_id == person_id)
     found = connection.execute(query.order_by(share.c.created_at, share.c.token_hash))
     return [StoredShare(digest[:_SHARE_ID], *others) for digest, *others in found]
 
 
-def _add_bytes(connection: Connection, person_id: str, size: int) -> None:
-    change = update(person).where(person.c.id == person_id)
+def _add_bytes(connection: sa.Connection, person_id: str, size: int) -> None:
+    change = sa.update(person).where(person.c.id == person_id)
     connection.execute(change.values(bytes=person.c.bytes + size))
 
 

@@ -192,7 +192,7 @@ class ShownList:
         return replace(
             found,
             # Without presses to take a statement back there is no button for it.
-            statements=said if self.arm.presses else [replace(s, presses={}) for s in said],
+            statements=said if self.arm.presses else [(s, name, {}) for s, name, _ in said],
             strongest=found.strongest if self.arm.profile else [],
         )
 

@@ -18,6 +18,7 @@ from starlette.datastructures import FormData
 from starlette.staticfiles import StaticFiles
 
 from teaser.app.actions import act as make_action
+from teaser.app.actions import check_n_wishes, event_of
 from teaser.app.actions import decide as decide_action
 from teaser.app.brand import read_brand
 from teaser.app.catalogue import Catalogue, PersonalModel
@@ -50,7 +51,6 @@ from teaser.app.server import complete_app, new_app, open_services
 from teaser.app.settings import Settings
 from teaser.app.state import Event
 from teaser.app.store import id_of
-from teaser.app.wishes import check_n_wishes, event_of
 from teaser.data.matrix import ItemId
 from teaser.errors import ParameterError, TeaserError, UnknownNameError
 from teaser.userstudy.lists import ShownList, StudyCatalogue, first_event, open_catalogues
@@ -119,7 +119,7 @@ def create_study_app(
     app = new_app(services, read_brand(settings))
     app.state.study, app.state.templates = own, environment("teaser.userstudy")
     app.include_router(router, include_in_schema=False)
-    app.post("/language", include_in_schema=False)(home.language)
+    app.post("/language", include_in_schema=False)(home.choose)
     static = Path(__file__).parent / "static"
     app.mount("/study-static", StaticFiles(directory=static), name="study-static")
     complete_app(app)

@@ -10,14 +10,7 @@ from app.conftest import API, TestClient, check_same, error_of, new_person
 from conftest import RULES, small_tables
 
 from teaser import Dataset, Tag, Teaser
-from teaser.steer import (
-    quick_picks,
-    say,
-    smallest_presses,
-    statements,
-    tag_examples,
-    vary_item,
-)
+from teaser.steer import quick_picks, say, smallest_presses, statements, tag_examples, vary_item
 
 HISTORY = ["i0", "i2", "i4"]
 GHENT = {"tag": "town=Ghent", "steps": 3}

@@ -15,6 +15,7 @@ import teaser.app
 from teaser import Tag
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.i18n.texts import LANGUAGES, choose_language, texts_in
+from teaser.app.state import LIMITS
 from teaser.errors import UnknownNameError
 from teaser.profile import POPULARITY
 
@@ -40,7 +41,7 @@ def used() -> set[str]:
             found |= set(re.findall(r'"(\w[^"\n]*\{title\}[^"\n]*)"', source))
         if path.name == "error_messages.py":
             found |= set(re.findall(r'(?<!")"([A-Z][^"\n]*\.)"(?!")', source))
-    return {text for text in found if text != "en"}
+    return {text for text in found if text != "en"} | set(LIMITS)
 
 
 def fields(text: str) -> set[str | None]:
@@ -154,13 +155,7 @@ MET: list[tuple[str, str, dict[str, str], int, str]] = [
     ("POST", "/act", {}, 422, "What was sent cannot be understood. Go back and try again."),
     ("POST", "/act", {"view": "none"}, 404, "There is no item “none” here."),
     ("POST", "/act", {"press": "+1 type=opera"}, 404, "There is no tag “type=opera” here."),
-    (
-        "POST",
-        "/act",
-        {"press": "+9 type=film"},
-        422,
-        "This tag cannot be pressed further.",
-    ),
+    ("POST", "/act", {"press": "+9 type=film"}, 422, "This tag cannot be pressed further."),
     ("POST", "/act", {"undo": "1"}, 422, "There is nothing to undo."),
     ("POST", "/act", {"redo": "1"}, 422, "There is nothing to redo."),
     ("POST", "/act", {"remove": "i3"}, 404, "This is no longer among what you looked at."),

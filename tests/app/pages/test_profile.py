@@ -40,7 +40,7 @@ def test_the_strongest_tags_are_drawn_by_leaning_and_pressed_ones_stay(
 def test_statements_can_be_denied(catalogue: Catalogue) -> None:
     view = profile_view(personal_of(catalogue, "i3", "i5", "i7", "i9", "i11"), EN)
     assert view.statements
-    for said in view.statements:
-        assert said.presses
-        assert len(said.presses) == len(said.labels)
-        assert all(steps * said.statement.leaning < 0 for steps in said.presses.values())
+    for statement, name, presses in view.statements:
+        assert presses
+        assert name
+        assert all(steps * statement.leaning < 0 for steps in presses.values())

@@ -11,7 +11,7 @@ from teaser import Teaser
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import BoostRow, TagRow, ViewedRow
-from teaser.app.pages.steps import DifferenceFall, Fall, difference_fall, waterfall
+from teaser.app.pages.item import DifferenceFall, Fall, difference_fall, waterfall
 from teaser.app.state import State
 from teaser.steps import MAX_VIEWED
 

@@ -18,7 +18,7 @@ from teaser.app.monitoring import measured
 from teaser.app.state import NO_FILTER, check_filters
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
-from teaser.errors import ParameterError, SearchTimeoutError
+from teaser.errors import ParameterError
 from teaser.explain import Difference, Explanation
 from teaser.model.filters import Filters
 from teaser.profile import PressesLike, Profile, Steering
@@ -68,12 +68,7 @@ class ModelInput:
         filters = self._filters(asked, boost or {})
         if self.personal and self.personal.is_by_date:
             return self._newest(asked, filters)
-        return varied(
-            self.catalogue.model,
-            variety=variety,
-            **self._options(asked),
-            **filters,
-        )
+        return varied(self.catalogue.model, variety=variety, **self._options(asked), **filters)
 
     def _newest(self, asked: requests.ListOptions, filters: Filters) -> Recommendations:
         """Return a list in the order of dates, with the scores of everybody's list."""
@@ -132,12 +127,8 @@ class ModelInput:
     @measured("model")
     def lift(self, item_id: ItemId, k: int) -> responses.LiftAnswer:
         """Return the fewest presses that bring an item among the first k, by a short search."""
-        try:
-            found = find_lift(self.catalogue.model, item_id, k=k, **self.taste)
-        except SearchTimeoutError:
-            return responses.LiftAnswer(lift=None, finished=False)
-        lift = None if found is None else responses.Lift.model_validate(found)
-        return responses.LiftAnswer(lift=lift, finished=True)
+        found, finished = find_lift(self.catalogue.model, item_id, k=k, **self.taste)
+        return responses.LiftAnswer.model_validate({"lift": found, "finished": finished})
 
     @measured("model")
     def origins(self, text: str) -> responses.Origins:
@@ -170,12 +161,10 @@ class ModelInput:
         allowed = matching_items(self.catalogue.model, first=asked.first_date, last=asked.last_date)
         if isinstance(asked, requests.FilteredList):
             given = check_filters(asked.filters.model_dump(exclude_defaults=True))
-            mask = filter_mask(self.catalogue, read_filters(self.catalogue, given, NO_FILTER))
-            allowed = allowed if mask is None else allowed & mask
-        if self.personal:
-            allowed = self.personal.shown(allowed)
-        elif self.catalogue.over is not None:
-            allowed = allowed & ~self.catalogue.over
+            filters = read_filters(self.catalogue, given, NO_FILTER)
+            allowed = allowed & filter_mask(self.catalogue, filters)
+        own = self.personal
+        allowed = own.shown(allowed) if own else allowed & ~self.catalogue.over
         return Filters(
             allowed=allowed,
             items=asked.items,

@@ -3,17 +3,11 @@
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    ValidationError,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, ValidationError
 from pydantic import Tag as Shape
 from typing_extensions import TypeAliasType
 
+from teaser.app.actions import MAX_WISHES
 from teaser.app.api.validation import IDS, STRENGTHS, describe
 from teaser.app.http import read_json
 from teaser.app.state import (
@@ -30,7 +24,6 @@ from teaser.app.state import (
     read_time,
     time_text,
 )
-from teaser.app.wishes import MAX_WISHES
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError, TeaserError
 from teaser.model.filters import parse_boosts
@@ -127,8 +120,7 @@ ItemId = TypeAliasType(
     Annotated[
         Annotated[int, Field(strict=True, ge=-MAX_ID - 1, le=MAX_ID), _WHOLE] | NAME,
         Field(
-            description="The id of an item, as in the data; '17' finds 17 too.",
-            examples=["e0001"],
+            description="The id of an item, as in the data; '17' finds 17 too.", examples=["e0001"]
         ),
     ],
 )
@@ -154,7 +146,7 @@ Balance = Annotated[
     Share,
     Field(
         description="Where viewed items count beside their tags: 0 is tags alone, 0.5 the model as "
-        "it was fitted, 1 viewed items alone. It changes nothing for other models.",
+        "it was fitted, 1 viewed items alone. It changes nothing for other models."
     ),
 ]
 AboutTags = Annotated[
@@ -196,10 +188,7 @@ Conditions = Annotated[
     ),
 ]
 Boosts = Annotated[
-    dict[
-        NAME,
-        Annotated[float, Field(ge=-MAX_BOOST, le=MAX_BOOST, allow_inf_nan=False)],
-    ],
+    dict[NAME, Annotated[float, Field(ge=-MAX_BOOST, le=MAX_BOOST, allow_inf_nan=False)]],
     Field(
         max_length=MAX_TAGS,
         description="What is added to scores, by item id or by tag as feature=value. It is shown "
@@ -304,10 +293,7 @@ class ListOptions(StrictSchema):
 
 FilterTags = Annotated[list[TagText], Field(max_length=MAX_FILTER_TAGS)]
 Bounds = Annotated[
-    dict[
-        NAME,
-        Annotated[float, Field(ge=-MAX_BOUND, le=MAX_BOUND, allow_inf_nan=False)],
-    ],
+    dict[NAME, Annotated[float, Field(ge=-MAX_BOUND, le=MAX_BOUND, allow_inf_nan=False)]],
     Field(max_length=MAX_FILTER_TAGS, examples=[{"price": 20}]),
 ]
 

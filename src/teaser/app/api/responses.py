@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date as day
 from datetime import datetime
@@ -75,18 +75,10 @@ def _text(name: Any) -> Any:
     return str(name) if isinstance(name, Tag) else name
 
 
-def _as_shared(pairs: Iterable[tuple[Tag, float]]) -> list[dict[str, Any]]:
-    return [{"tag": tag, "share": share} for tag, share in pairs]
-
-
 def _as_steps(presses: Any) -> Any:
     if not isinstance(presses, Mapping):
         return presses
     return [{"tag": str(tag), "steps": steps} for tag, steps in presses.items()]
-
-
-def _by_text(values: Mapping[Any, float]) -> dict[str, float]:
-    return {str(name): value for name, value in values.items()}
 
 
 # An id in a response has no bounds: it must hold whatever the model has.
@@ -97,7 +89,9 @@ ModelItemId = TypeAliasType(
     ],
 )
 TagName = Annotated[str, BeforeValidator(_text)]
-ByText = Annotated[dict[str, float], BeforeValidator(_by_text)]
+ByText = Annotated[
+    dict[str, float], BeforeValidator(lambda found: {str(n): value for n, value in found.items()})
+]
 
 
 class Error(Schema):
@@ -370,7 +364,10 @@ class TagShare(Named):
 class SimilarItem(Schema):
     """An item that is similar to another: 0 is no tag in common, 1 the same tags."""
 
-    shared: Annotated[list[TagShare], BeforeValidator(_as_shared)]
+    shared: Annotated[
+        list[TagShare],
+        BeforeValidator(lambda pairs: [{"tag": tag, "share": share} for tag, share in pairs]),
+    ]
 
 
 class SimilarItems(Schema):
@@ -681,11 +678,6 @@ class Feeds(Schema):
     feed: str
     feeds: list[Feed]
 
-    @classmethod
-    def from_state(cls, found: State, catalogue: Catalogue) -> Self:
-        """Return the feeds of a state."""
-        return cls.model_validate({"feed": found.feed, "feeds": _feeds(found, catalogue)})
-
 
 @of(State, "undoable", "redoable")
 class Person(Feed):
@@ -754,12 +746,6 @@ class Imported(Person):
     """
 
     unmatched: list[str]
-
-    @classmethod
-    def after_import(cls, person_id: str, state: State, catalogue: Catalogue) -> Self:
-        """Return the response for the state after an import."""
-        person = Person.from_state(person_id, state, catalogue)
-        return cls.model_validate({**dict(person), "unmatched": person.unmatched_names()})
 
 
 def _feeds(state: State, catalogue: Catalogue) -> list[dict[str, Any]]:

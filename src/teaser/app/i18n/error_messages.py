@@ -71,18 +71,6 @@ def error_message(
         facts = {name: shortened(fact) for name, fact in error.facts.items()}
         facts |= {name: texts.integer(error.facts[name]) for name in {"n", "limit"} & {*facts}}
         if error.problem == "stored":
-            facts["kind"] = _kind(facts["kind"], texts)
+            facts["kind"] = texts(facts["kind"])  # one of `teaser.app.state.LIMITS`
         text = texts(sentence, **facts)
     return text, "" if details == text else details
-
-
-def _kind(kind: str, texts: Texts) -> str:
-    """Return what there is too much of, by the names of `teaser.app.state.LIMITS`."""
-    return {
-        "viewed items": texts("viewed items"),
-        "pressed tags": texts("pressed tags"),
-        "hidden items": texts("hidden items"),
-        "hidden tags": texts("hidden tags"),
-        "things that end by themselves": texts("things that end by themselves"),
-        "feeds": texts("feeds"),
-    }[kind]

@@ -6,15 +6,12 @@ Every request is complete in itself, so any of several workers can answer any of
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.routing import Route
 
 from teaser.app.http import MCP, Receive, Scope, Send, Services
-
-if TYPE_CHECKING:
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 IS_INSTALLED = find_spec("mcp") is not None
 
@@ -29,9 +26,8 @@ def add_assistants(app: FastAPI, services: Services, *, title: str) -> None:
 
     people = People(services.store, services.threads)
     source = Source(lambda: services.holder.current, services.settings, people)
-    endpoint = _Endpoint(build_server(source, title=title), services.settings.max_body)
-    app.router.routes.append(Route(MCP, endpoint, methods=["POST"]))
-    app.state.assistants = endpoint
+    app.state.assistants = _Endpoint(build_server(source, title=title))
+    app.router.routes.append(Route(MCP, app.state.assistants, methods=["POST"]))
 
 
 @asynccontextmanager
@@ -41,39 +37,29 @@ async def assistants_running(app: FastAPI) -> AsyncIterator[None]:
     if endpoint is None:
         yield
         return
-    async with endpoint.running():
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    # A manager runs once, so each run of the application makes its own.
+    endpoint.manager = StreamableHTTPSessionManager(
+        endpoint.server,
+        json_response=True,
+        stateless=True,
+        # `Guard` checks the host, the key and the origin, and reads the body, as for the API.
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        max_request_body_size=app.state.services.settings.max_body,
+    )
+    async with endpoint.manager.run():
         yield
 
 
 class _Endpoint:
-    """The transport of the SDK. It runs once, so each run of the application makes its own."""
+    """The transport of the SDK; it answers while the application runs."""
 
-    def __init__(self, server: Any, max_body: int) -> None:
+    def __init__(self, server: Any) -> None:
         self.server = server
-        self.max_body = max_body
-        self._manager: StreamableHTTPSessionManager | None = None
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Accept requests until the block ends."""
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-        from mcp.server.transport_security import TransportSecuritySettings
-
-        manager = StreamableHTTPSessionManager(
-            self.server,
-            json_response=True,
-            stateless=True,
-            # `Guard` checks the host, the key and the origin, and reads the body, as for the API.
-            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-            max_request_body_size=self.max_body,
-        )
-        async with manager.run():
-            self._manager = manager
-            yield
-        self._manager = None
+        self.manager: Any = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if self._manager is None:
-            raise RuntimeError("assistants are answered while the application runs")
-        await self._manager.handle_request(scope, receive, send)
+        await self.manager.handle_request(scope, receive, send)

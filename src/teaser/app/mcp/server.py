@@ -57,8 +57,9 @@ def build_server(source: Source, *, title: str) -> Server[Any]:
     title
         The name of the site, which clients show.
     """
-    has_people = source.people is not None
-    tools = {t.name: t for t in TOOLS if has_people or not t.needs_people}
+    people = source.people
+    told = _STORED.format(who=_OWN if people.own_id else _MANY) if people else _STATELESS
+    tools = {t.name: t for t in TOOLS if people or not t.needs_people}
 
     async def list_tools(_: Any, asked: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[tool.described for tool in tools.values()])
@@ -93,7 +94,7 @@ def build_server(source: Source, *, title: str) -> Server[Any]:
         NAME,
         version=__version__,
         title=title,
-        instructions=_instructions(source),
+        instructions=_INSTRUCTIONS + told,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -103,12 +104,6 @@ def build_server(source: Source, *, title: str) -> Server[Any]:
     # Telemetry is our own, without names that a client sent.
     server.middleware.clear()
     return server
-
-
-def _instructions(source: Source) -> str:
-    if source.people is None:
-        return _INSTRUCTIONS + _STATELESS
-    return _INSTRUCTIONS + _STORED.format(who=_OWN if source.people.own_id else _MANY)
 
 
 @dataclass(frozen=True)

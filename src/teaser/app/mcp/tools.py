@@ -6,14 +6,15 @@ A tool is a function. Its docstring is what an assistant reads; its annotations 
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 import anyio.to_thread
 import mcp_types as types
 from pydantic import BaseModel, Field, ValidationError, create_model
 
-from teaser.app.actions import LIMIT, act, decide
+from teaser.app.actions import LIMIT, act, decide, decide_wishes
 from teaser.app.api import requests, responses, validation
 from teaser.app.api.model_input import ModelInput
 from teaser.app.api.requests import BodySchema, Conditions, ItemChoice, K, NewPress, NewView
@@ -22,19 +23,26 @@ from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.database import StoreThreads
 from teaser.app.errors import sentence_of
 from teaser.app.i18n.texts import texts_in
-from teaser.app.mcp import sentences
 from teaser.app.monitoring import current_request
-from teaser.app.pages.describe import describe_wish
+from teaser.app.pages.describe import describe_wish, filter_wishes
 from teaser.app.search import find_names, read_words
 from teaser.app.settings import Settings
-from teaser.app.state import Event, State, ending, state_after
+from teaser.app.state import Event, State, ending, parts_of, state_after
 from teaser.app.store import Store
-from teaser.app.wishes import decide_wishes
 from teaser.data.tags import Tag
-from teaser.errors import ParameterError, TeaserError
+from teaser.errors import ParameterError, TeaserError, counted
+from teaser.explain import (
+    affinity_text,
+    general_sentence,
+    join_names,
+    join_values,
+    share_text,
+    tell_reasons,
+)
 from teaser.steer import say as say_statement
 from teaser.steer import statements
 from teaser.steer.similarity import similar as similar_items
+from teaser.templates import environment
 from teaser.words.interpreter import LONGEST
 from teaser.words.wishes import Wish
 
@@ -188,9 +196,7 @@ class Tool:
         """The tool as the protocol describes it."""
         result = get_args(get_type_hints(self.answer)["return"])[0]
         answered: Any = create_model(
-            result.__name__,
-            __base__=result,
-            sentences=(list[str], Field(description=_SENTENCES)),
+            result.__name__, __base__=result, sentences=(list[str], Field(description=_SENTENCES))
         )
         return types.Tool(
             name=self.name,
@@ -425,14 +431,14 @@ def search(source: Source, asked: SearchArguments) -> Answer[responses.Found]:
     catalogue = source.catalogue()
     matches = find_names(catalogue, asked.words, texts_in(asked.language))
     found = responses.Found.from_matches(matches, catalogue, asked.k)
-    return found, sentences.lines("search", found=found)
+    return found, _lines("search", found=found)
 
 
 @tool("Show an item")
 def item(source: Source, asked: ItemChoice) -> Answer[responses.Card]:
     """Show what the data say of an item: title, description, date, link, tags."""
     card = responses.Card.model_validate(source.catalogue().card(asked.item_id))
-    return card, sentences.lines("card", card=card)
+    return card, _lines("card", card=card)
 
 
 @tool("Recommend")
@@ -445,7 +451,7 @@ def recommend(source: Source, asked: RecommendArguments) -> Answer[responses.Rec
     given = _with_wishes(source, asked) if asked.wishes else source.model_input(asked)
     own = given.personal.state.variety if given.personal is not None else 0.0
     found = given.recommend(asked, own if asked.variety is None else asked.variety)
-    return (responses.Recommendations.from_library(found), sentences.lines("list", entries=found))
+    return (responses.Recommendations.from_library(found), _lines("list", entries=found))
 
 
 def _with_wishes(source: Source, asked: RecommendArguments) -> ModelInput:
@@ -467,14 +473,14 @@ def profile(source: Source, asked: ProfileArguments) -> Answer[responses.Profile
     learned = source.model_input(asked).profile()
     found = responses.Profile.from_library(learned, asked)
     said = map(say_statement, statements(learned))
-    return found, sentences.lines("profile", found=found, said=said)
+    return found, _lines("profile", found=found, said=said)
 
 
 @tool("Explain a score")
 def explain(source: Source, asked: ItemArguments) -> Answer[responses.Explanation]:
     """Show why an item is where it is: all parts of its score, which sum to it."""
     found = source.model_input(asked).explain(asked.item_id)
-    said = sentences.lines("explanation", found=found)
+    said = _lines("explanation", found=found)
     return responses.Explanation.model_validate(found), said
 
 
@@ -487,7 +493,7 @@ def compare(source: Source, asked: CompareArguments) -> Answer[responses.Differe
     found = source.model_input(asked).compare(asked.item_id, asked.other_id)
     labelled = zip(found.parts, found.labels(), strict=True)
     parts = [(part, label) for part, label in labelled if part.difference][:_MOST_PARTS]
-    said = sentences.lines("difference", found=found, parts=parts)
+    said = _lines("difference", found=found, parts=parts)
     return responses.Difference.from_library(found), said
 
 
@@ -500,7 +506,7 @@ def like(source: Source, asked: LikeArguments) -> Answer[responses.Variation]:
     options = requests.VariationRequest(item_id=asked.item_id, where=asked.where, k=asked.k)
     changes = {change.old: change.new for change in asked.changes}
     found = source.model_input(asked).vary(options, changes)
-    said = sentences.lines("variation", found=found)
+    said = _lines("variation", found=found)
     return responses.Variation.from_library(found), said
 
 
@@ -509,8 +515,8 @@ def lift(source: Source, asked: LiftArguments) -> Answer[responses.LiftAnswer]:
     """Find the fewest presses that would bring an item among the first k. It presses nothing."""
     given = source.model_input(asked)
     found = given.lift(asked.item_id, asked.k)
-    shown = sentences.name_of(asked.item_id, given.catalogue.title(asked.item_id))
-    return found, sentences.lines("lift", item=shown, k=asked.k, found=found)
+    shown = _name_of(asked.item_id, given.catalogue.title(asked.item_id))
+    return found, _lines("lift", item=shown, k=asked.k, found=found)
 
 
 @tool("Similar items")
@@ -519,8 +525,8 @@ def similar(source: Source, asked: requests.SimilarRequest) -> Answer[responses.
     catalogue = source.catalogue()
     found = list(similar_items(catalogue.model, asked.item_id, k=asked.k))
     result = responses.SimilarItems.model_validate({"similar": found})
-    shown = sentences.name_of(asked.item_id, catalogue.title(asked.item_id))
-    return result, sentences.lines("similar", item=shown, found=found)
+    shown = _name_of(asked.item_id, catalogue.title(asked.item_id))
+    return result, _lines("similar", item=shown, found=found)
 
 
 # Tools that change a state, by the one path of site and API
@@ -558,7 +564,7 @@ def press(source: Source, asked: PressArguments) -> Answer[Pressed]:
         stored=asked.person_id is not None and decided is not None,
         note=f"{tag}: {LIMIT}" if decided is None else note,
     )
-    return found, sentences.lines("press", found=found)
+    return found, _lines("press", found=found)
 
 
 def _affinity(tag: Tag, state: State, catalogue: Catalogue) -> float:
@@ -573,8 +579,8 @@ def view(source: Source, asked: ViewArguments) -> Answer[Person]:
     event = Event("view", {"item": asked.item_id, "strength": asked.strength})
     done = act(*source.find(asked.person_id), event, catalogue)
     found = Person.from_state(asked.person_id, done.after, catalogue)
-    said = f"Stored: {sentences.event_text(event)}."
-    return found, [said, *sentences.lines("person", person=found)]
+    said = f"Stored: {_event_text(event)}."
+    return found, [said, *_lines("person", person=found)]
 
 
 @tool("Undo", changes=True, needs_people=True)
@@ -582,9 +588,9 @@ def undo(source: Source, asked: OnePerson) -> Answer[Undone]:
     """Take back the last action of a person, whatever it was."""
     catalogue = source.catalogue()
     done = act(*source.find(asked.person_id), Event("undo"), catalogue)
-    undone = sentences.event_text(done.before.undoable or Event("nothing"))
+    undone = _event_text(done.before.undoable or Event("nothing"))
     found = Person.from_state(asked.person_id, done.after, catalogue)
-    said = [f"Undone: {undone}.", *sentences.lines("person", person=found)]
+    said = [f"Undone: {undone}.", *_lines("person", person=found)]
     return Undone(undone=undone, person=found), said
 
 
@@ -593,7 +599,7 @@ def person(source: Source, asked: OnePerson) -> Answer[Person]:
     """Show what is stored for a person: views, presses, hidden items."""
     store, person_id = source.find(asked.person_id)
     found = Person.from_state(asked.person_id, store.state(person_id), source.catalogue())
-    return found, sentences.lines("person", person=found)
+    return found, _lines("person", person=found)
 
 
 @tool("New person", changes=True, needs_people=True)
@@ -620,7 +626,7 @@ def say(source: Source, asked: SayArguments) -> Answer[responses.WordsAnswer]:
     reading = read_words(catalogue, asked.text, asked.language, source.settings)
     found = responses.WordsAnswer.from_reading(reading)
     labels = _labels(reading.wishes, catalogue)
-    return found, sentences.lines("reading", found=found, labels=labels)
+    return found, _lines("reading", found=found, labels=labels)
 
 
 @tool("Apply wishes", changes=True, needs_people=True)
@@ -639,12 +645,70 @@ def apply(source: Source, asked: ApplyArguments) -> Answer[Person]:
     note = None if done.event else f"Nothing was stored: {LIMIT}"
     found = Person.from_state(asked.person_id, done.after, catalogue, note=note)
     if note:
-        return found, sentences.lines("person", person=found)
+        return found, _lines("person", person=found)
     applied = f"Applied: {'; '.join(_labels(wishes, catalogue))}. One undo takes all of it back."
-    return found, [applied, *sentences.lines("person", person=found)]
+    return found, [applied, *_lines("person", person=found)]
 
 
 def _labels(wishes: Iterable[Wish], catalogue: Catalogue) -> list[str]:
     """Return wishes in words."""
     texts, today = texts_in("en"), catalogue.today
     return [describe_wish(wish, catalogue, texts, today) for wish in wishes]
+
+
+# The sentences that tell results; `sentences.txt` has their words
+
+
+def _lines(kind: str, **values: Any) -> list[str]:
+    """Return the sentences of a macro of `sentences.txt`."""
+    text: str = getattr(_macros(), kind)(**values)
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+@cache
+def _macros() -> Any:
+    templates = environment(Path(__file__).parent)
+    templates.filters |= {
+        "affinity": affinity_text,
+        "appeal": general_sentence,
+        "conditions": lambda filters: list(map(str, filter_wishes(filters))),
+        "counted": counted,
+        "listed": join_names,
+        "named": lambda entry: _name_of(entry.item_id, entry.title),
+        "other_named": lambda entry: _name_of(entry.other_id, entry.other_title),
+        "pressed": _presses,
+        "share": share_text,
+        "told": lambda reasons: tell_reasons(list(reasons)),
+        "values": lambda tags: join_values(list(tags)),
+    }
+    return templates.get_template("sentences.txt").module
+
+
+def _name_of(item_id: int | str, title: str | None) -> str:
+    """Return the name of an item: its title and its id."""
+    return f"{title} ({item_id})" if title and title != str(item_id) else str(item_id)
+
+
+def _event_text(event: Event) -> str:
+    """Return an action in a few words, or several as a list."""
+    if event.kind == "several":
+        return join_names([_event_text(part) for part in parts_of(event)])
+    presses = event.data.get("presses")
+    if presses:
+        return _presses(presses)
+    kind = event.kind.replace("_", " ")
+    item = event.data.get("item", event.data.get("tag"))
+    return kind if item is None else f"{kind} {item}"
+
+
+def _presses(presses: Any) -> str:
+    """Return presses in words: once or several times + or - on each tag."""
+    if not isinstance(presses, Mapping):
+        presses = {press.tag: press.steps for press in presses}
+    times = {1: "once", 2: "twice"}
+    return join_names(
+        [
+            f"{'+' if n > 0 else '-'} {times.get(abs(n), f'{abs(n)} times')} on {tag}"
+            for tag, n in presses.items()
+        ]
+    )

@@ -11,9 +11,16 @@ from teaser.app.i18n.texts import Texts
 from teaser.app.pages.render import page_context_of, render, visitor_of
 from teaser.data.tags import DISCOVERED, Tag
 from teaser.profile import GENERAL, POPULARITY
-from teaser.transparency import DataSources, Transparency
+from teaser.transparency import DataSources
 
 router = APIRouter(route_class=StoreRoute)
+
+# The features of parts that are not one each.
+_FEATURES = {
+    "general": GENERAL.feature,
+    "popularity": POPULARITY.feature,
+    "discovered": DISCOVERED,
+}
 
 
 @router.get("/about-recommendations")
@@ -27,31 +34,19 @@ def about_recommendations(request: Request) -> Response:
         "transparency.html",
         title=texts("What decides here"),
         found=found,
-        rows=share_rows(found, texts) if found else [],
+        # What has no part in any score is left out, but for features, which people look for.
+        rows=[
+            row
+            for row in (found.to_frame().rows(named=True) if found else ())
+            if row["share"] > 0 or row["feature"]
+        ],
+        features=_FEATURES,
         sources=_sources_view(found.sources, catalogue, texts) if found else None,
         promoted=promoted_names(catalogue, texts),
         learns=services_of(request).settings.learn,
         has_dates=catalogue.dates is not None,
         has_remainder=catalogue.model.has_remainder,
     )
-
-
-def share_rows(found: Transparency, texts: Texts) -> list[dict[str, Any]]:
-    """Return the parts of scores with their shares, the largest first; they sum to 1.
-
-    `change` is how many items one press exchanges: None where nothing was measured or can be
-    pressed.
-    """
-    features = {"general": GENERAL.feature, "popularity": POPULARITY.feature}
-    features["discovered"] = DISCOVERED
-    changes, rows = found.impacts.press_changes, []
-    for kind, feature, share in found.shares():
-        name = features.get(kind, feature or "")
-        label = texts("What you viewed") if kind == "viewed" else texts.feature(name)
-        change = changes.get(name, changes.get(kind))
-        if share > 0 or kind == "feature":
-            rows.append({"label": label, "share": share, "change": change})
-    return rows
 
 
 def promoted_names(catalogue: Catalogue, texts: Texts) -> list[str]:

@@ -9,13 +9,7 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from teaser.app.catalogue import (
-    Card,
-    Catalogue,
-    PersonalModel,
-    cached_per_catalogue,
-    known_tags,
-)
+from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue, known_tags
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
@@ -83,19 +77,13 @@ class FeatureView:
 
 
 @dataclass(frozen=True)
-class StatementView:
-    """A statement with the names of its tags, and the presses that take it back."""
-
-    statement: Statement
-    labels: list[str]
-    presses: dict[str, int]
-
-
-@dataclass(frozen=True)
 class ProfileView:
-    """What was learned of a person in sentences, and the tags that they lean to most."""
+    """What was learned of a person in sentences, and the tags that they lean to most.
 
-    statements: list[StatementView]
+    With each statement come the name of its tags, and the presses that take it back.
+    """
+
+    statements: list[tuple[Statement, str, dict[str, int]]]
     strongest: list[TagRow]
     certainty: str
 
@@ -162,7 +150,15 @@ def profile_view(
     most = {"known": 2, "guessed": 1, "away": 1} if is_brief else {}
     return ProfileView(
         statements=[
-            _statement_view(each, personal, texts) for each in statements(personal.profile, **most)
+            (
+                each,
+                _name_of_statement(each, personal.catalogue, texts),
+                {
+                    str(tag): n
+                    for tag, n in undo_presses(each, personal.learned, personal.presses).items()
+                },
+            )
+            for each in statements(personal.profile, **most)
         ],
         strongest=_rows(_strongest(personal), personal, texts),
         certainty=describe_certainty(personal, texts, is_own=is_own),
@@ -288,13 +284,11 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
     return {name: np.array([index[tag] for tag in common[name]]) for name in names}
 
 
-def _statement_view(statement: Statement, personal: PersonalModel, texts: Texts) -> StatementView:
+def _name_of_statement(statement: Statement, catalogue: Catalogue, texts: Texts) -> str:
     if statement.like:
-        label = texts("items like {titles}", titles=texts.join(statement.like))
-    else:  # near-equal tags are named together
-        label = " / ".join(joint_names(statement.tags, personal.catalogue, texts))
-    presses = undo_presses(statement, personal.learned, personal.presses)
-    return StatementView(statement, [label], {str(tag): n for tag, n in presses.items()})
+        return texts("items like {titles}", titles=texts.join(statement.like))
+    # Near-equal tags are named together.
+    return " / ".join(joint_names(statement.tags, catalogue, texts))
 
 
 REASON_PARTS = ("tags", "viewed", "general", "site")

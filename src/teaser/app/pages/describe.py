@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.pages.cards import bold, tag_label
-from teaser.app.state import (
-    AS_FITTED,
-    Event,
-    ListFilter,
-    State,
-    parts_of,
-    read_time,
-)
+from teaser.app.state import AS_FITTED, Event, ListFilter, State, parts_of, read_time
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.profile import GENERAL, MAX_PRESSES, Steering
@@ -233,10 +226,8 @@ def filter_text(filters: ListFilter) -> str:
     return json.dumps(filters.to_json(), ensure_ascii=False, separators=(",", ":"))
 
 
-def hidden_rows(
-    state: State, catalogue: Catalogue, texts: Texts, *, most: int | None = None
-) -> list[HiddenRow]:
-    """Return what the person does not want to see: tags, then items; at most so many."""
+def hidden_rows(state: State, catalogue: Catalogue, texts: Texts) -> list[HiddenRow]:
+    """Return what the person does not want to see: tags, then items."""
     ends = {
         (e.is_item, e.name): describe_end(e.until, catalogue, texts)
         for e in state.ends
@@ -250,18 +241,13 @@ def hidden_rows(
     for item in state.hidden:
         end = ends.get((True, item))
         rows.append(HiddenRow("unhide", str(item), catalogue.title(item), None, end))
-    return rows[:most]
+    return rows
 
 
-def ending_presses(
-    state: State, catalogue: Catalogue, texts: Texts, *, most: int | None = None
-) -> list[EndingPress]:
-    """Return the presses of the current feed that end by themselves, the first to end first.
-
-    `most` is the number of them to return, if not all.
-    """
+def ending_presses(state: State, catalogue: Catalogue, texts: Texts) -> list[EndingPress]:
+    """Return the presses of the current feed that end by themselves, the first to end first."""
     found = []
-    for ending in [end for end in state.ends if end.kind == "press"][:most]:
+    for ending in [end for end in state.ends if end.kind == "press"]:
         tag = _of_today(str(ending.name), catalogue)
         end = describe_end(ending.until, catalogue, texts)
         # The form that takes presses back: their end, the steps, the tag.
@@ -415,10 +401,7 @@ def describe_effect(change: ListChange, texts: Texts) -> str:
 
 
 def describe_no_effect(
-    personal: PersonalModel,
-    earlier: PersonalModel,
-    ranked: NDArray[np.int64],
-    texts: Texts,
+    personal: PersonalModel, earlier: PersonalModel, ranked: NDArray[np.int64], texts: Texts
 ) -> str:
     """Describe why a press left the list as it was, and how many more would change it.
 

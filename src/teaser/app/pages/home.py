@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -32,12 +32,7 @@ from teaser.app.http import (
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.monitoring import measured
-from teaser.app.pages.cards import (
-    card_views,
-    feature_views,
-    general_row,
-    profile_view,
-)
+from teaser.app.pages.cards import card_views, feature_views, general_row, profile_view
 from teaser.app.pages.describe import (
     MAX_LISTED,
     describe_balance,
@@ -185,9 +180,9 @@ def profile(request: Request) -> Response:
         history=list(reversed(context.own.history)),
         facts=catalogue.user_features,
         chosen_facts=context.own.about,
-        hidden=hidden_rows(state, catalogue, texts, most=MAX_LISTED),
+        hidden=hidden_rows(state, catalogue, texts)[:MAX_LISTED],
         n_hidden=len(state.hidden) + len(state.hidden_tags),
-        ending=ending_presses(state, catalogue, texts, most=MAX_LISTED),
+        ending=ending_presses(state, catalogue, texts)[:MAX_LISTED],
         n_ending=sum(end.kind == "press" for end in state.ends),
     )
 
@@ -255,31 +250,22 @@ def skip(request: Request) -> Response:
     return response
 
 
+# What a visitor can choose for all pages: the cookie, and the values that it can have.
+_CHOICES = {
+    "language": (LANGUAGE, LANGUAGES),
+    "theme": (THEME, THEMES),
+    "lasts": (LASTS, DURATIONS),
+}
+
+
 @router.post("/language")
-@without_store
-def language(request: Request, form: Form) -> Response:
-    """Choose the language of the pages."""
-    return _choose(request, form, "language", LANGUAGE, LANGUAGES)
-
-
 @router.post("/theme")
-@without_store
-def theme(request: Request, form: Form) -> Response:
-    """Choose light or dark colours, or those of the system."""
-    return _choose(request, form, "theme", THEME, THEMES)
-
-
 @router.post("/lasts")
 @without_store
-def lasts(request: Request, form: Form) -> Response:
-    """Choose how long the next presses count."""
-    return _choose(request, form, "lasts", LASTS, DURATIONS)
-
-
-def _choose(
-    request: Request, form: FormData, field: str, cookie: str, known: Iterable[str]
-) -> Response:
-    """Remember a choice of the visitor, and show the page that it was made on."""
+def choose(request: Request, form: Form) -> Response:
+    """Choose the language, the colours, or how long the next presses count."""
+    field = request.url.path[1:]
+    cookie, known = _CHOICES[field]
     value = str(form.get(field, ""))
     if value not in known:
         raise ParameterError(f"Unknown choice {shortened(value)!r}. Known: {', '.join(known)}.")

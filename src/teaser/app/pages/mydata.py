@@ -27,19 +27,8 @@ from teaser.app.http import (
     services_of,
     without_store,
 )
-from teaser.app.pages.cards import (
-    card_views,
-    feature_views,
-    general_row,
-    plain_card,
-    profile_view,
-)
-from teaser.app.pages.describe import (
-    MAX_LISTED,
-    describe_balance,
-    describe_filters,
-    ending_presses,
-)
+from teaser.app.pages.cards import card_views, feature_views, general_row, plain_card, profile_view
+from teaser.app.pages.describe import MAX_LISTED, describe_balance, describe_filters, ending_presses
 from teaser.app.pages.render import (
     Form,
     PageContext,
@@ -51,14 +40,7 @@ from teaser.app.pages.render import (
     visitor_of,
     with_token,
 )
-from teaser.app.state import (
-    AS_FITTED,
-    MAX_FEED_NAME,
-    Event,
-    Feed,
-    State,
-    state_after,
-)
+from teaser.app.state import AS_FITTED, MAX_FEED_NAME, Event, Feed, State, state_after
 from teaser.app.store import StoredShare
 from teaser.data.matrix import ItemId
 from teaser.errors import UnknownNameError
@@ -162,7 +144,7 @@ def _shared_feed_page(request: Request, token: str, name: str, feed: Feed) -> Re
         token=token,
         has_dates=catalogue.dates is not None,
         presses=list(personal.presses.items()),
-        ends=ending_presses(personal.state, catalogue, texts, most=MAX_LISTED),
+        ends=ending_presses(personal.state, catalogue, texts)[:MAX_LISTED],
         n_ends=len(personal.state.ends),
         filters=describe_filters(feed.filters, catalogue, texts),
         variety=feed.variety,
@@ -245,8 +227,7 @@ def _shared_items(request: Request, token: str) -> tuple[str, list[ItemId]]:
     found, catalogue = _feed_of(request, token), catalogue_of(request)
     personal = PersonalModel(catalogue, state_of_feed(found[1]))
     texts = visitor_of(request, with_person=False).texts
-    items = catalogue.model.items_
-    return found[0] or texts("A shared feed"), [items[i] for i in personal.rank(k=_LENGTH).tolist()]
+    return found[0] or texts("A shared feed"), personal.listed(k=_LENGTH)
 
 
 def _calendar(

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -147,11 +147,6 @@ def render(
     return HTMLResponse(templates.get_template(template).render(common | values), status, headers)
 
 
-def render_part(template: str, **values: Any) -> str:
-    """Return the text of a template."""
-    return environment().get_template(template).render(values)
-
-
 async def read_form(request: Request) -> FormData:
     """Read a form, whose texts are valid Unicode; the size of a request is limited."""
     form = await request.form()
@@ -201,13 +196,10 @@ def environment(own: str = "") -> Environment:
         durations=DURATIONS,
         max_presses=MAX_PRESSES,
     )
-    found.filters.update(path_part=path_part, compact=_compact, colour=_colour, tag_label=_label)
+    compact = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+    found.filters.update(path_part=path_part, compact=compact, colour=_colour, tag_label=_label)
     found.globals.update(parts=found.get_template("parts.html").module)
     return found
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _colour(value: Any) -> int:
@@ -258,10 +250,9 @@ class PageContext:
         if self.event is None:
             return None
         earlier = PersonalModel(self.catalogue, self.before)
-        items = self.catalogue.model.items_
-        old = [items[i] for i in earlier.rank(k=k).tolist()]
         ranked = self.personal.rank(k=k) if after is None else after
-        new = [items[i] for i in ranked.tolist()]
+        items = self.catalogue.model.items_
+        old, new = earlier.listed(k=k), [items[i] for i in ranked.tolist()]
         change = compare_lists(old, new)
         action = describe_action(self.event, self.before, self.catalogue, self.texts)
         is_stored = self.before.n_events != self.state.n_events

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from teaser.app.actions import decide
+from teaser.app.actions import decide, event_of
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.http import StoreRoute, catalogue_of, services_of
 from teaser.app.i18n.error_messages import error_message
@@ -26,7 +25,6 @@ from teaser.app.pages.render import (
 )
 from teaser.app.search import read_words
 from teaser.app.state import Event, State, check, feed_name, parts_of, state_after
-from teaser.app.wishes import event_of
 from teaser.errors import TeaserError
 from teaser.words.wishes import Reading, Wish
 
@@ -38,16 +36,6 @@ NEITHER = "-"
 _QUESTION = re.compile(r"wish\d+")
 # The titles that a preview names.
 N_PREVIEWED = 5
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A wish that was read: its text form, in words, what it was read from, if it is to apply."""
-
-    text: str
-    label: str
-    words: str
-    is_on: bool
 
 
 @router.get("/say")
@@ -68,7 +56,7 @@ def say(request: Request, text: str = "") -> Response:
     chips = _chips(reading, set(kept) if "kept" in query else None, context)
     groups = _questions(reading)
     asked = {wish for group in groups for wish in group}
-    on = [wish for wish in reading.wishes if chips[wish].is_on]
+    on = [wish for wish in reading.wishes if chips[wish][2]]
     return context.render(
         request,
         "say.html",
@@ -119,12 +107,8 @@ def preview(wishes: Sequence[Wish], context: PageContext) -> tuple[str, list[tup
     except TeaserError as error:
         return error_message(422, str(error), texts, error)[0], []
     after = state_after(context.state, event) if event else context.state
-    items = catalogue.model.items_
-    old, new = (
-        [items[i] for i in model.rank(k=N_CARDS).tolist()]
-        for model in (context.personal, PersonalModel(catalogue, after))
-    )
-    change = compare_lists(old, new)
+    new = PersonalModel(catalogue, after).listed(k=N_CARDS)
+    change = compare_lists(context.personal.listed(k=N_CARDS), new)
     firsts = [
         (plain_card(catalogue, i, texts).card.title, change.moves[i] == NEW)
         for i in new[:N_PREVIEWED]
@@ -160,15 +144,19 @@ def _decide(
     return decide(state, Event("several", {"actions": actions}), catalogue)
 
 
-def _chips(reading: Reading, kept: set[str] | None, context: PageContext) -> dict[Wish, Chip]:
-    """Return the wishes in words; those that contradict another are off until one is chosen."""
+def _chips(
+    reading: Reading, kept: set[str] | None, context: PageContext
+) -> dict[Wish, tuple[Wish, str, bool]]:
+    """Return the wishes in words, and whether each is on.
+
+    Those that contradict another are off until one is chosen.
+    """
     unsure = {wish for pair in reading.contradictions for wish in pair}
     return {
-        wish: Chip(
-            text=str(wish),
-            label=describe_wish(wish, context.catalogue, context.texts),
-            words=wish.words,
-            is_on=wish not in unsure if kept is None else str(wish) in kept,
+        wish: (
+            wish,
+            describe_wish(wish, context.catalogue, context.texts),
+            wish not in unsure if kept is None else str(wish) in kept,
         )
         for wish in reading.wishes
     }

@@ -5,7 +5,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from teaser.app.http import StoreRoute, catalogue_of, without_store
 from teaser.app.pages.cards import feature_rows, plain_card, tag_row
-from teaser.app.pages.render import page_context_of, render_part, visitor_of
+from teaser.app.pages.render import environment, page_context_of, visitor_of
 from teaser.app.search import find_names
 from teaser.errors import UnknownNameError
 from teaser.profile import POPULARITY
@@ -29,13 +29,16 @@ def suggest(request: Request, q: str = "") -> Response:
     texts, words = visitor.texts, q[:MAX_QUERY]
     found = find_names(catalogue, words, texts)
     tags, item_ids = found.tags[:N_SUGGESTED_TAGS], found.items[:N_SUGGESTED_ITEMS]
-    body = render_part(
-        "suggest.html",
-        t=texts,
-        words=words,
-        tags=[(tag, texts.tag(tag), texts.feature(tag.feature)) for tag in tags],
-        entries=[plain_card(catalogue, item_id, texts) for item_id in item_ids],
-        items_first=found.items_first,
+    body = (
+        environment()
+        .get_template("suggest.html")
+        .render(
+            t=texts,
+            words=words,
+            tags=[(tag, texts.tag(tag), texts.feature(tag.feature)) for tag in tags],
+            entries=[plain_card(catalogue, item_id, texts) for item_id in item_ids],
+            items_first=found.items_first,
+        )
     )
     return HTMLResponse(body, headers={**_CACHED, "content-language": texts.language})
 
