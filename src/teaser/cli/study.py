@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from teaser.cli.options import OptionsOf, expand_options
+from teaser.cli import options as cli
 from teaser.cli.output import err, print_lines, print_next, progress_bar
 from teaser.cli.serve import Database, ServerOptions, check_packages
 from teaser.errors import ParameterError
@@ -27,7 +27,7 @@ Who = Annotated[Mode, typer.Option("--mode", help="Whose data: real, pilot or si
 
 
 @study.command("new")
-@expand_options
+@cli.expand_options
 def new_file(path: Path) -> None:
     """Write a commented study, to be made your own.
 
@@ -49,11 +49,11 @@ def new_file(path: Path) -> None:
 
 
 @study.command("serve")
-@expand_options
+@cli.expand_options
 def serve_study(
     path: StudyFile,
     *,
-    server: Annotated[ServerOptions, OptionsOf(variables="TEASER_")],
+    server: Annotated[ServerOptions, cli.OptionsOf(variables="TEASER_")],
     pilot: bool = False,
 ) -> None:
     """Serve the pages of a study. It is frozen when the first person takes part.
@@ -90,7 +90,7 @@ def serve_study(
 
 
 @study.command("simulate")
-@expand_options
+@cli.expand_options
 def simulate_study(
     path: StudyFile,
     *,
@@ -151,7 +151,7 @@ def replay_study(path: StudyFile, *, database: Database = "", mode: Who = "real"
 
 
 @study.command("export")
-@expand_options
+@cli.expand_options
 def export_study(
     path: StudyFile,
     *,
@@ -180,7 +180,7 @@ def export_study(
 
 
 @study.command("analyse")
-@expand_options
+@cli.expand_options
 def analyse_study(
     path: StudyFile,
     *,
