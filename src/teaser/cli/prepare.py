@@ -394,17 +394,14 @@ def _read_source(path: Path, request: PrepareRequest) -> Dataset:
         name = sources.detect(path)
         err.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
     found = sources.read_source(name, path, **request.given("imdb"))
-    options: dict[str, Any] = {"rules": found.rules, "positive": found.positive}
-    options |= request.given(*taken)
+    options = request.given(*taken)
     if request.users == "source":
         if found.users is None:
             raise ParameterError(
                 f"The data set {found.name} has no user features. Leave out --users source."
             )
         options |= {"users": found.users, "user_rules": request.user_rules or found.user_rules}
-    return Dataset.from_tables(
-        found.interactions, found.items, user=found.user, item=found.item, **options
-    )
+    return found.dataset(**options)
 
 
 def _write_rules(rules: Rules, folder: Path, given: Path | None, option: str) -> Path:

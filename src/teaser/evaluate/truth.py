@@ -186,7 +186,7 @@ def truth(
             "Each person needs a history and what they chose afterwards: found "
             f"{rows.shape[0]:,} and {wanted.shape[0]:,}."
         )
-    people = [_history(model, rows, user) for user in range(rows.shape[0])]
+    people = row_histories(model, rows)
     known = None if about is None else place_many_about(about, model.user_rows_, len(people))
     choices = Choices.count(model, rows, wanted)
     said = _said(model, people, known)
@@ -325,10 +325,10 @@ def _rows(model: TaggedModel, given: Histories) -> sp.csr_array:
     return items.rows([items.strengths(history) for history in given])
 
 
-def _history(model: TaggedModel, rows: sp.csr_array, user: int) -> dict[Any, float]:
-    span = slice(rows.indptr[user], rows.indptr[user + 1])
-    pairs = zip(rows.indices[span].tolist(), rows.data[span].tolist(), strict=True)
-    return {model.items_[place]: x for place, x in pairs}
+def row_histories(model: TaggedModel, rows: sp.csr_array) -> list[dict[Any, float]]:
+    """Return rows (people x items) as histories, with strengths."""
+    pairs = ((rows[[user]].indices.tolist(), rows[[user]].data) for user in range(rows.shape[0]))
+    return [{model.items_[i]: float(x) for i, x in zip(*each, strict=True)} for each in pairs]
 
 
 def _binary(rows: sp.csr_array) -> sp.csr_array:
