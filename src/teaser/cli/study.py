@@ -140,13 +140,12 @@ def simulate_study(
 def replay_study(path: StudyFile, *, database: Database = "", mode: Who = "real") -> None:
     """Make every list that was shown again, and compare; exit with code 1 if one differs."""
     check_packages()
-    from teaser.userstudy.replay import replay
+    from teaser.userstudy.lists import replay
 
     with _opened(path, mode, database) as people:
-        found = replay(people)
-    print_lines(found.differences)
-    print_lines([f"{found.n_lists:,} lists, {len(found.differences):,} differences."])
-    if found.differences:
+        n_lists, differences = replay(people)
+    print_lines([*differences, f"{n_lists:,} lists, {len(differences):,} differences."])
+    if differences:
         raise typer.Exit(1)
 
 

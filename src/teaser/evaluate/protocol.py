@@ -165,15 +165,12 @@ def recommend_lists(
     lists = np.full((fold.n_users, k), -1, dtype=np.int32)
     for rows in batches(fold.n_users, fold.n_items):
         history = fold.history[rows]
-        pressed = None if presses is None else presses[rows]
+        options: dict[str, Any] = {} if presses is None else {"presses": presses[rows]}
         if isinstance(model, TaggedModel):
             known = fold.user_features if model.user_tags_ else None
-            about, how = None if known is None else known[rows], steering or DEFAULT_STEERING
-            scores = model.score_batch(history, pressed, about=about, steering=how)
-        elif isinstance(model, Bonus):
-            scores = model.score_batch(history, pressed)
-        else:
-            scores = model.score_batch(history)
+            options["about"] = None if known is None else known[rows]
+            options["steering"] = steering or DEFAULT_STEERING
+        scores = model.score_batch(history, **options)
         bad = ~np.isfinite(scores).all(axis=1)
         if bad.any():
             raise SolverError(

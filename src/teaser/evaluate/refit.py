@@ -258,8 +258,9 @@ class HeldOut:
             warnings.simplefilter("ignore", ConvergenceWarning)
             return twin.fit(dataset.at(rows))
 
-    def values(self, twin: Teaser) -> Array:
-        """Return the nDCG@100 of each held-out person with a twin."""
+    def measure_twin(self, model: Teaser, dataset: Dataset) -> Array:
+        """Return the nDCG@100 of each held-out person with the twin of a model."""
+        twin = self.fit_twin(model, dataset)
         return evaluate(twin, self.fold, metrics=[METRIC]).values[METRIC]
 
 
@@ -532,10 +533,10 @@ def _measure(
     if held is None:
         return RefitReport(None, None, None, *names)
     report("fitting the twin of the next model", 0.4)
-    before = after = held.values(held.fit_twin(candidate, joint))
+    before = after = held.measure_twin(candidate, joint)
     if known.X.nnz != joint.X.nnz or candidate.parameters() != present.parameters():
         report("fitting the twin of the present model", 0.65)
-        before = held.values(held.fit_twin(present, known))
+        before = held.measure_twin(present, known)
     report("comparing the models", 0.9)
     lists = [lists_by_id(model, held.fold, joint.items) for model in (present, candidate)]
     own = [
