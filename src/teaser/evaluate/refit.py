@@ -29,12 +29,11 @@ from teaser.evaluate.model_history import (
     ModelHistory,
     model_facts,
 )
-from teaser.evaluate.protocol import batches, evaluate
+from teaser.evaluate.protocol import evaluate, rank_rows
 from teaser.files import say_bytes
 from teaser.model import load
 from teaser.model.all_lists import move_columns
 from teaser.model.recipe import percent
-from teaser.model.scores import top_k_rows
 from teaser.model.solve import coarse_tol
 from teaser.model.teaser import Teaser
 from teaser.progress import Update
@@ -284,12 +283,10 @@ def lists_by_id(model: Teaser, fold: Fold, items: Ids) -> Array:
     back[own[own >= 0]] = np.flatnonzero(own >= 0)
     history = move_columns(fold.history, own, len(model.items_))
     k = Metric.parse(METRIC).k
-    lists = np.full((fold.n_users, k), -1, dtype=np.int64)
-    for rows in batches(fold.n_users, len(model.items_)):
-        seen = history[rows]
-        best = top_k_rows(model.score_batch(seen), k, exclude=seen, tie=model.popularity_)
-        lists[rows] = np.where(best >= 0, back[best], -1)
-    return lists
+    lists = rank_rows(
+        lambda some: model.score_batch(history[some]), history, k, tie=model.popularity_
+    )
+    return np.where(lists >= 0, back[lists], -1)
 
 
 @dataclass(frozen=True)

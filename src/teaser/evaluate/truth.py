@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from teaser.data.split import Fold, as_generator
 from teaser.errors import ParameterError
 from teaser.evaluate.metrics import as_rows
-from teaser.evaluate.protocol import batches
+from teaser.evaluate.protocol import rank_rows
 from teaser.evaluate.simulation import Draw, count_tags, draw_presses, unwanted_weights
 from teaser.explain import Reason
 from teaser.model.extensions.user_features import ManyAbout, place_many_about
 from teaser.model.recipe import percent, ratio
-from teaser.model.scores import top_k_rows
 from teaser.model.tables import History, TagTable, liked_part
 from teaser.model.tagged import TaggedModel
 from teaser.steer.statement import statements
@@ -380,12 +379,11 @@ def _lister(
     """Return a function that lists the first 20 of each person after presses (people x 20)."""
 
     def lists(presses: Draw | None) -> Array:
-        found = np.zeros((rows.shape[0], SHOWN), dtype=np.int64)
-        for some in batches(rows.shape[0], len(model.items_)):
+        def score(some: slice) -> Array:
             about = None if known is None else known[some]
-            scores = model.score_batch(rows[some], presses and presses[some], about=about)
-            found[some] = top_k_rows(scores, SHOWN, exclude=rows[some], tie=model.popularity_)
-        return found
+            return model.score_batch(rows[some], presses and presses[some], about=about)
+
+        return rank_rows(score, rows, SHOWN, tie=model.popularity_)
 
     return lists
 
