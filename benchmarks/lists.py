@@ -92,15 +92,7 @@ def main() -> None:
     if chosen.quick or not films.is_dir():
         dataset = named("small")
     else:
-        source = read_source("ml-1m", films)
-        columns: dict[str, Any] = {
-            "user": source.user,
-            "item": source.item,
-            "positive": source.positive,
-        }
-        dataset = Dataset.from_tables(
-            source.interactions, source.items, rules=source.rules, **columns
-        )
+        dataset = read_source("ml-1m", films).dataset()
     options: Any = RECIPES["neighbours"]
     models: dict[str, Any] = {
         "paper": Teaser(),

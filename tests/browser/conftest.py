@@ -1,8 +1,5 @@
 """The real server on loopback and a real Chromium in front of it."""
 
-import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -10,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from chromium import open_chromium
 from playwright.sync_api import Browser, Page
 
@@ -18,6 +14,7 @@ from teaser import Teaser
 from teaser.app.server import create_app
 from teaser.app.settings import Settings
 from teaser.data import demo
+from teaser.userstudy import simulate
 
 
 @contextmanager
@@ -34,18 +31,8 @@ def served(model: Teaser, folder: Path, **given: Any) -> Iterator[str]:
 @contextmanager
 def listening(app: Any) -> Iterator[str]:
     """Serve an application on loopback, and give its address."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        # Without the usual log_config, which would change the loggers of later tests.
-        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        while not server.started and thread.is_alive():
-            time.sleep(0.02)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+    with simulate.served(app) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="session")

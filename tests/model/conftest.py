@@ -14,11 +14,7 @@ from teaser.evaluate.study.data import with_common_tags
 @pytest.fixture(scope="session")
 def films(shared_data: Path) -> Dataset:
     """All of MovieLens 1M that users liked."""
-    source = read_source("ml-1m", shared_data / "ml-1m")
-    return Dataset.from_tables(
-        source.interactions, source.items, user=source.user, item=source.item,
-        rules=source.rules, positive=source.positive,
-    )  # fmt: skip
+    return read_source("ml-1m", shared_data / "ml-1m").dataset()
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from userstudy.conftest import Browser
 
 from teaser.errors import ParameterError
 from teaser.userstudy.export import COLUMNS, codebook, read_tables
-from teaser.userstudy.replay import replay
+from teaser.userstudy.lists import replay
 
 Open = Callable[..., Callable[[], Browser]]
 Write = Callable[..., Path]
@@ -258,9 +258,7 @@ def test_an_arm_with_presses_moves_its_list_and_logs_what_was_shown(
         assert [str(i["item"]) for i in shown[-1]["items"]] == listed_cards(browser.page())
         assert all(item["reasons"] for item in shown[-1]["items"])
         assert "statements" in shown[-1]
-        found = replay(browser.own.people)
-        assert found.n_lists == len(shown) + 1
-        assert found.differences == []
+        assert replay(browser.own.people) == (len(shown) + 1, [])
         assert read_tables(browser.own.people).sessions["presses"].to_list() == [1.0]
 
 
@@ -285,7 +283,7 @@ def test_parts_of_reasons_settings_and_words_are_switches(write: Write, open_stu
         words = [r["data"] for r in browser.own.people.rows()["log"] if r["kind"] == "words"]
         assert words[0]["wishes"]
         assert words[1]["wishes"] == []
-        assert replay(browser.own.people).differences == []
+        assert replay(browser.own.people)[1] == []
         events = read_tables(browser.own.people).events
         assert "qwxz" not in events["data"].str.join("")[0]
         with_texts = read_tables(browser.own.people, with_texts=True).events

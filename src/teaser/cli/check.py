@@ -8,7 +8,7 @@ import polars as pl
 import typer
 
 from teaser import artifact
-from teaser.cli.options import AsJson, Folder, ModelFolder, Seed, expand_options, find_dataset
+from teaser.cli import options as cli
 from teaser.cli.output import (
     draw_content,
     draw_recipe,
@@ -35,14 +35,14 @@ _LISTED = 10
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def check(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     dataset: Path | None = None,
     *,
     stability: bool = True,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    seed: cli.Seed = 0,
+    as_json: cli.AsJson = False,
 ) -> None:
     """Say what the reasons of a model are made of, with advice, before people see them.
 
@@ -54,7 +54,7 @@ def check(
         Whether to fit two halves of the people, which takes longest.
     """
     fitted = load(model, Teaser)
-    data = Dataset.load(find_dataset(model, fitted, dataset, "teaser check MODEL DATA"))
+    data = Dataset.load(cli.find_dataset(model, fitted, dataset, "teaser check MODEL DATA"))
     with progress_bar(err, "reading the lists of people, and fitting two halves of them"):
         found = check_model(fitted, data, rng=seed, stability=stability)
     if as_json:
@@ -64,12 +64,12 @@ def check(
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def groups(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     *,
     path: Path | None = None,
-    as_json: AsJson = False,
+    as_json: cli.AsJson = False,
 ) -> None:
     """List discovered groups, and with --out write the file in which you rename or drop them.
 
@@ -105,14 +105,14 @@ def groups(
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def card(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     *,
     data: Path | None = None,
     path: Path | None = None,
     stability: bool = False,
-    seed: Seed = 0,
+    seed: cli.Seed = 0,
 ) -> None:
     """Write the card of a model as Markdown: data, recipe, accuracy, parts of scores, limits.
 
@@ -150,12 +150,12 @@ def _dataset(model: Teaser, given: Path | None) -> Dataset | None:
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def info(
-    folder: Folder,
+    folder: cli.Folder,
     *,
     find: str | None = None,
-    as_json: AsJson = False,
+    as_json: cli.AsJson = False,
 ) -> None:
     """Describe a saved folder; with --find, look up items and tags by name.
 

@@ -10,7 +10,7 @@ from platformdirs import user_cache_path
 from rich.rule import Rule as Line
 
 from teaser._version import __version__
-from teaser.cli.options import Seed, expand_options, refuse_unused
+from teaser.cli import options as cli
 from teaser.cli.output import (
     draw_profile,
     draw_recommendations,
@@ -36,12 +36,12 @@ _PRESSED = ("type", "theme", "setting")
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def demo(
     *,
     folder: Path | None = None,
     port: int | None = None,
-    seed: Seed = 0,
+    seed: cli.Seed = 0,
 ) -> None:
     """Fit the generated events, and show a profile, a list, and what presses change.
 
@@ -53,7 +53,7 @@ def demo(
         Serve the site on the events at this port instead.
     """
     if port is not None:
-        refuse_unused("a demo with --port, which saves no model", out=folder)
+        cli.refuse_unused("a demo with --port, which saves no model", out=folder)
         check_packages()
         from teaser.app.run import serve
         from teaser.app.settings import Settings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from teaser.cli.options import FLAGS, OptionsOf, expand_options
+from teaser.cli import options as cli
 from teaser.cli.output import err, log_level, new_table, out, print_lines, print_next, progress_bar
 from teaser.errors import ParameterError
 from teaser.explain import PARTS
@@ -85,11 +85,11 @@ class RunOptions:
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def evaluate(
     study: StudyFile,
     *,
-    options: Annotated[RunOptions, OptionsOf()],
+    options: Annotated[RunOptions, cli.OptionsOf()],
     new_items: float | None = None,
 ) -> None:
     """Choose parameters, test and compare the models of a study; a stopped run is resumed.
@@ -167,11 +167,11 @@ def _compare_new_items(study: "Study", share: float, options: RunOptions, result
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def tune(
     study: StudyFile,
     *,
-    options: Annotated[RunOptions, OptionsOf()],
+    options: Annotated[RunOptions, cli.OptionsOf()],
     remainder_l2: list[float] | None = None,
     l2_weights: list[float] | None = None,
     l2_encoder: list[float] | None = None,
@@ -214,11 +214,11 @@ def tune(
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def simulate(
     study: StudyFile,
     *,
-    options: Annotated[RunOptions, OptionsOf()],
+    options: Annotated[RunOptions, cli.OptionsOf()],
     tags: list[int] | None = None,
     strength: list[int] | None = None,
     scale: list[str] | None = None,
@@ -265,7 +265,7 @@ def simulate(
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def report(
     results: list[Path],
     *,
@@ -411,7 +411,7 @@ def _options(parameters: Mapping[str, Any]) -> Iterator[str]:
         if name in options_of(Teaser):
             yield from () if value is None else _extension(name, value)
         elif name in _ALWAYS or value != default[name]:
-            flag = FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0]
+            flag = cli.FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0]
             if isinstance(value, bool):
                 yield flag if value else f"--no-{flag.removeprefix('--')}"
             elif value is not None:

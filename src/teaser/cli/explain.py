@@ -7,21 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from teaser.cli.options import (
-    AsJson,
-    Balance,
-    Boost,
-    ItemNames,
-    ModelFolder,
-    OptionsOf,
-    Person,
-    Scale,
-    Unknown,
-    expand_options,
-    read_boosts,
-    read_presses,
-    refuse_unused,
-)
+from teaser.cli import options as cli
 from teaser.cli.output import (
     draw_origins,
     draw_profile,
@@ -41,39 +27,39 @@ commands = typer.Typer()
 
 
 @dataclass(frozen=True)
-class SteeredPerson(Person):
+class SteeredPerson(cli.Person):
     """A person, and how scores are made for them."""
 
-    boost: Boost = None
-    unknown: Unknown = "raise"
-    scale: Scale = "robust"
-    balance: Balance = 0.5
+    boost: cli.Boost = None
+    unknown: cli.Unknown = "raise"
+    scale: cli.Scale = "robust"
+    balance: cli.Balance = 0.5
 
     def arguments(self, model: Teaser, folder: Path) -> dict[str, Any]:
         """Return the arguments of `Teaser.explain` and `Teaser.compare` after the items."""
         return {
             "history": self.viewed(model, folder, self.unknown),
-            "presses": read_presses(self.press),
+            "presses": cli.read_presses(self.press),
             "about": self.about,
             "steering": Steering(scale=self.scale, balance=self.balance),
-            "boost": read_boosts(model, self.boost),
+            "boost": cli.read_boosts(model, self.boost),
             "unknown": self.unknown,
         }
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def profile(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     *,
-    person: Annotated[Person, OptionsOf()],
+    person: Annotated[cli.Person, cli.OptionsOf()],
     top: Annotated[int, typer.Option(min=1, help="Number of tags of each feature.")] = 4,
-    scale: Scale = "robust",
-    as_json: AsJson = False,
+    scale: cli.Scale = "robust",
+    as_json: cli.AsJson = False,
 ) -> None:
     """Show the profile of a person: what can be said, impacts of features, leanings, affinities."""
     fitted = load(model, Teaser)
-    seen, presses = person.viewed(fitted, model), read_presses(person.press)
+    seen, presses = person.viewed(fitted, model), cli.read_presses(person.press)
     found = fitted.profile(seen, presses, about=person.about, steering=Steering(scale=scale))
     if not as_json:
         out.print(draw_profile(found, per_feature=top))
@@ -84,14 +70,14 @@ def profile(
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def explain(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     item: str | None = None,
     *,
     tag: str | None = None,
-    person: Annotated[SteeredPerson, OptionsOf()],
-    as_json: AsJson = False,
+    person: Annotated[SteeredPerson, cli.OptionsOf()],
+    as_json: cli.AsJson = False,
 ) -> None:
     """Show every part of an item's score, or with --tag the origins of an affinity.
 
@@ -107,7 +93,7 @@ def explain(
     fitted = load(model, Teaser)
     if tag is not None:
         unused = {"press": person.press, "boost": person.boost}
-        refuse_unused("--tag: they do not change the origins", **unused)
+        cli.refuse_unused("--tag: they do not change the origins", **unused)
         origins = fitted.origins(tag, person.viewed(fitted, model), about=person.about)
         if as_json:
             print_json([_origin(name, part) for name, part in origins.items()])
@@ -117,7 +103,7 @@ def explain(
         out.print(draw_origins(origins, titles))
         return
     found = fitted.explain(
-        ItemNames.of(fitted).item_id(str(item)), **person.arguments(fitted, model)
+        cli.ItemNames.of(fitted).item_id(str(item)), **person.arguments(fitted, model)
     )
     if as_json:
         print_json({**to_plain(found), "general_share": found.general_share})
@@ -134,14 +120,14 @@ def _origin(name: Any, part: float) -> dict[str, Any]:
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def compare(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     item: str,
     other: str,
     *,
-    person: Annotated[SteeredPerson, OptionsOf()],
-    as_json: AsJson = False,
+    person: Annotated[SteeredPerson, cli.OptionsOf()],
+    as_json: cli.AsJson = False,
 ) -> None:
     """Show why one item stands above another: the difference of their scores, part by part.
 
@@ -153,7 +139,7 @@ def compare(
         The item to compare it with.
     """
     fitted = load(model, Teaser)
-    names = ItemNames.of(fitted)
+    names = cli.ItemNames.of(fitted)
     both = names.item_id(item), names.item_id(other)
     found = fitted.compare(*both, **person.arguments(fitted, model))
     if as_json:
@@ -166,7 +152,7 @@ def compare(
 
 
 @commands.command()
-def transparency(model: ModelFolder, *, as_json: AsJson = False) -> None:
+def transparency(model: cli.ModelFolder, *, as_json: cli.AsJson = False) -> None:
     """Show what decides in lists, measured at the fit, and where the data come from."""
     found = load(model, Teaser).transparency_
     if found is None:

@@ -11,18 +11,7 @@ import typer
 from rich.markup import escape
 
 from teaser import artifact
-from teaser.cli.options import (
-    AsJson,
-    DataFolder,
-    LocalCluster,
-    MemoryLimit,
-    ModelFolder,
-    ModelOptions,
-    Out,
-    Scheduler,
-    expand_options,
-    given_parameters,
-)
+from teaser.cli import options as cli
 from teaser.cli.output import (
     draw_recipe,
     err,
@@ -51,20 +40,20 @@ _WITH_TRIALS = 10
 
 # The options of a model are the parameters of Teaser's constructor: see `OptionsOf` in options.py.
 @commands.command()
-@expand_options
+@cli.expand_options
 def fit(
     context: typer.Context,
-    dataset: DataFolder,
+    dataset: cli.DataFolder,
     *,
-    folder: Out,
-    model: ModelOptions,
+    folder: cli.Out,
+    model: cli.ModelOptions,
     recipe: Annotated[str, typer.Option(rich_help_panel="Recipe")] = AUTO,
     keep_groups: Annotated[bool, typer.Option(rich_help_panel="Recipe")] = True,
     start: Annotated[Path | None, typer.Option(rich_help_panel="Running")] = None,
-    scheduler: Scheduler = None,
-    local_cluster: LocalCluster = None,
-    memory_limit: MemoryLimit = None,
-    as_json: AsJson = False,
+    scheduler: cli.Scheduler = None,
+    local_cluster: cli.LocalCluster = None,
+    memory_limit: cli.MemoryLimit = None,
+    as_json: cli.AsJson = False,
 ) -> None:
     """Fit a model to a data set; without penalties, choose its recipe on held-out people.
 
@@ -81,7 +70,7 @@ def fit(
     data = Dataset.load(dataset)
     earlier = None if start is None else load(start, Teaser)
     previous = _earlier_groups(folder) if keep_groups and earlier is None else None
-    given = {**given_parameters(context, model), "rng": model.rng}
+    given = {**cli.given_parameters(context, model), "rng": model.rng}
     # It refuses bad parameters before a cluster is started.
     plan = make_plan(data, recipe=recipe, **given)
     model = plan.model()
@@ -146,8 +135,10 @@ def _earlier_groups(folder: Path) -> Groups | None:
 
 
 @commands.command()
-@expand_options
-def estimate(dataset: DataFolder, *, model: ModelOptions, as_json: AsJson = False) -> None:
+@cli.expand_options
+def estimate(
+    dataset: cli.DataFolder, *, model: cli.ModelOptions, as_json: cli.AsJson = False
+) -> None:
     """Print the memory and time that a fit will take, without fitting."""
     expected = model.estimate(Dataset.load(dataset))
     if as_json:
@@ -157,8 +148,8 @@ def estimate(dataset: DataFolder, *, model: ModelOptions, as_json: AsJson = Fals
 
 
 @commands.command()
-@expand_options
-def add(model: ModelFolder, items: Path, *, folder: Out) -> None:
+@cli.expand_options
+def add(model: cli.ModelFolder, items: Path, *, folder: cli.Out) -> None:
     """Make new items recommendable without fitting again.
 
     Parameters

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -13,20 +14,6 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from teaser._version import __version__
-from teaser.cli import (
-    check,
-    demo,
-    evaluate,
-    explain,
-    fit,
-    mcp,
-    prepare,
-    recommend,
-    refit,
-    say,
-    serve,
-    study,
-)
 from teaser.cli.output import err, out
 from teaser.console import VisibleFormatter
 from teaser.errors import TeaserError
@@ -58,9 +45,12 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     help="A recommender that people can read and steer.",
 )
-_MODULES = (prepare, fit, check, recommend, explain, say, demo, serve, mcp, refit, evaluate, study)
-for module in _MODULES:
-    app.add_typer(module.commands)
+_PARTS = (
+    *("prepare", "fit", "check", "recommend", "explain", "say"),
+    *("demo", "serve", "mcp", "refit", "evaluate", "study"),
+)
+for _name in _PARTS:
+    app.add_typer(import_module(f"teaser.cli.{_name}").commands)
 
 
 @app.callback(invoke_without_command=True)

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from teaser.cli.options import ModelFolder, expand_options, refuse_unused
+from teaser.cli import options as cli
 from teaser.cli.output import err
 from teaser.cli.serve import check_packages
 from teaser.errors import MissingPackageError
@@ -13,9 +13,9 @@ commands = typer.Typer()
 
 
 @commands.command("mcp")
-@expand_options
+@cli.expand_options
 def serve_assistant(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     *,
     database: str = "",
     stateless: bool = False,
@@ -48,7 +48,7 @@ def serve_assistant(
     from teaser.app.settings import Settings
 
     if stateless:
-        refuse_unused("--stateless, which stores nothing", database=database or None)
+        cli.refuse_unused("--stateless, which stores nothing", database=database or None)
     named = {"name": name} if name else {}
     settings = Settings.from_environment(
         model=model, database_url=database, log_level=log_level, **named

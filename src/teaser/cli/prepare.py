@@ -11,16 +11,7 @@ import typer
 from rich.markup import escape
 
 from teaser import artifact
-from teaser.cli.options import (
-    AsJson,
-    LocalCluster,
-    OptionsOf,
-    Out,
-    Scheduler,
-    expand_options,
-    read_date,
-    refuse_unused,
-)
+from teaser.cli import options as cli
 from teaser.cli.output import (
     err,
     log_level,
@@ -136,13 +127,13 @@ class PrepareRequest:
     imdb: Path | None = None
     seed: int | None = None
     start: str | None = None
-    scheduler: Scheduler = None
-    local_cluster: LocalCluster = None
+    scheduler: cli.Scheduler = None
+    local_cluster: cli.LocalCluster = None
 
     def allow_only(self, what: str, *names: str) -> None:
         """Raise `ParameterError` for an option that was given and has no effect."""
         others = {name: value for name, value in asdict(self).items() if name not in names}
-        refuse_unused(what, **others)
+        cli.refuse_unused(what, **others)
 
     def given(self, *names: str) -> dict[str, Any]:
         """Return those of these options that were given."""
@@ -151,7 +142,7 @@ class PrepareRequest:
 
 Request = Annotated[
     PrepareRequest,
-    OptionsOf(
+    cli.OptionsOf(
         {
             "Columns of the ids": ("user", "item", "items_id", "users_id"),
             "Tables": (
@@ -169,13 +160,13 @@ Request = Annotated[
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def prepare(
     tables: list[str] | None = None,
     *,
-    folder: Out,
+    folder: cli.Out,
     request: Request,
-    as_json: AsJson = False,
+    as_json: cli.AsJson = False,
 ) -> None:
     """Make a data set of interactions and metadata, and write the tag rules beside it.
 
@@ -201,11 +192,11 @@ def prepare(
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def partition(
     interactions: Path,
     *,
-    folder: Out,
+    folder: cli.Out,
     user: str = "user_id",
     item: str = "item_id",
     parts: int | None = None,
@@ -299,7 +290,9 @@ def _is_folder(path: str | Path) -> bool:
 
 def _generate_events(request: PrepareRequest) -> Dataset:
     request.allow_only("the generated events", "source", "rules", "seed", "start")
-    return demo.dataset(start=read_date("start", request.start), **request.given("seed", "rules"))
+    return demo.dataset(
+        start=cli.read_date("start", request.start), **request.given("seed", "rules")
+    )
 
 
 _STRENGTH_OPTIONS = ("strength", "kinds", "counts", "time", "half_life")
@@ -401,17 +394,14 @@ def _read_source(path: Path, request: PrepareRequest) -> Dataset:
         name = sources.detect(path)
         err.print(f"{path} holds {name}", highlight=False, soft_wrap=True)
     found = sources.read_source(name, path, **request.given("imdb"))
-    options: dict[str, Any] = {"rules": found.rules, "positive": found.positive}
-    options |= request.given(*taken)
+    options = request.given(*taken)
     if request.users == "source":
         if found.users is None:
             raise ParameterError(
                 f"The data set {found.name} has no user features. Leave out --users source."
             )
         options |= {"users": found.users, "user_rules": request.user_rules or found.user_rules}
-    return Dataset.from_tables(
-        found.interactions, found.items, user=found.user, item=found.item, **options
-    )
+    return found.dataset(**options)
 
 
 def _write_rules(rules: Rules, folder: Path, given: Path | None, option: str) -> Path:

@@ -9,22 +9,7 @@ import polars as pl
 import typer
 
 from teaser import artifact
-from teaser.cli.options import (
-    AsJson,
-    Balance,
-    Boost,
-    ItemNames,
-    ModelFolder,
-    OptionsOf,
-    Person,
-    Scale,
-    Unknown,
-    expand_options,
-    read_boosts,
-    read_history,
-    read_presses,
-    refuse_unused,
-)
+from teaser.cli import options as cli
 from teaser.cli.output import (
     draw_recommendations,
     draw_similar,
@@ -74,15 +59,15 @@ class FilterOptions:
     items: list[str] | None = None
     exclude: list[str] | None = None
     where: list[str] | None = None
-    boost: Boost = None
-    unknown: Unknown = "raise"
+    boost: cli.Boost = None
+    unknown: cli.Unknown = "raise"
 
     def read(self, model: Model) -> Filters:
         """Return the filters as the library takes them."""
-        names = ItemNames.of(model)
+        names = cli.ItemNames.of(model)
 
         def ids(option: str, given: list[str] | None) -> list[ItemId] | None:
-            found = None if given is None else read_history(names, given, self.unknown)
+            found = None if given is None else cli.read_history(names, given, self.unknown)
             if isinstance(found, dict):
                 raise ParameterError(
                     f"--{option} takes items alone, found {' '.join(given or [])!r}. "
@@ -94,28 +79,28 @@ class FilterOptions:
             "items": ids("items", self.items),
             "exclude": ids("exclude", self.exclude),
             "where": self.where,
-            "boost": read_boosts(model, self.boost),
+            "boost": cli.read_boosts(model, self.boost),
             "unknown": self.unknown,
         }
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def recommend(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     *,
-    person: Annotated[Person, OptionsOf()],
+    person: Annotated[cli.Person, cli.OptionsOf()],
     every: Path | None = None,
     k: K = 10,
-    filters: Annotated[FilterOptions, OptionsOf()],
+    filters: Annotated[FilterOptions, cli.OptionsOf()],
     exclude_history: Annotated[bool, typer.Option("--exclude-history/--include-history")] = True,
     negative: bool = True,
     reasons: bool = False,
     device: str | None = None,
-    scale: Scale = "robust",
-    balance: Balance = 0.5,
+    scale: cli.Scale = "robust",
+    balance: cli.Balance = 0.5,
     out_file: OutFile = None,
-    as_json: AsJson = False,
+    as_json: cli.AsJson = False,
 ) -> None:
     """List the best items for a person, each with its signed reasons, or for all users.
 
@@ -139,16 +124,16 @@ def recommend(
         steering = Steering(scale=scale, balance=balance)
         options |= {"negative_reasons": negative, "steering": steering}
     if every is not None:
-        refuse_unused("--all: it takes the histories of a data set", **vars(person))
-        refuse_unused("--all: it writes a table", json=as_json or None)
+        cli.refuse_unused("--all: it takes the histories of a data set", **vars(person))
+        cli.refuse_unused("--all: it writes a table", json=as_json or None)
         _list_all(fitted, every, out_file, options | {"reasons": reasons}, device=device)
         return
-    refuse_unused("one list, which has reasons", reasons=reasons or None)
-    refuse_unused("one list, which is scored on the processor", device=device)
+    cli.refuse_unused("one list, which has reasons", reasons=reasons or None)
+    cli.refuse_unused("one list, which is scored on the processor", device=device)
     if isinstance(fitted, TaggedModel):
-        options |= {"presses": read_presses(person.press), "about": person.about}
+        options |= {"presses": cli.read_presses(person.press), "about": person.about}
     else:
-        refuse_unused("a model without tags", press=person.press, about=person.about)
+        cli.refuse_unused("a model without tags", press=person.press, about=person.about)
     found = fitted.recommend(person.viewed(fitted, model, filters.unknown), **options)
     if found.ignored:
         err.print(f"{counted(found.ignored, 'unknown name')} ignored.", highlight=False)
@@ -180,14 +165,14 @@ def _list_all(
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def similar(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     item: str,
     *,
     k: K = 10,
     out_file: OutFile = None,
-    as_json: AsJson = False,
+    as_json: cli.AsJson = False,
 ) -> None:
     """List the items that share most tags with one; rare tags count more.
 
@@ -202,7 +187,7 @@ def similar(
             f"Items are similar by their tags, and a {type(fitted).__name__} has none. "
             "Fit a model with tags: teaser fit."
         )
-    found = similar_items(fitted, ItemNames.of(fitted).item_id(item), k=k)
+    found = similar_items(fitted, cli.ItemNames.of(fitted).item_id(item), k=k)
     if out_file is not None:
         write_frame(found.to_frame(), out_file)
     if as_json:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from teaser import artifact
-from teaser.cli.options import AsJson, ModelFolder, Seed, expand_options, find_dataset
+from teaser.cli import options as cli
 from teaser.cli.output import err, new_table, out, print_json, print_lines, progress_bar
 from teaser.cli.serve import Database, check_packages
 from teaser.data.dataset import Dataset
@@ -31,9 +31,9 @@ _REFUSED_CODE = 1
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def refit(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     *,
     data: Path | None = None,
     database: Database = "",
@@ -44,8 +44,8 @@ def refit(
     margin: float = MARGIN,
     force: bool = False,
     keep: Annotated[int, typer.Option(min=1, help="Models of which copies are kept.")] = KEEP,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    seed: cli.Seed = 0,
+    as_json: cli.AsJson = False,
 ) -> None:
     """Make the next model from data and site, and serve it unless it is worse: then exit with 1.
 
@@ -67,7 +67,7 @@ def refit(
         Serve the next model even if it is worse.
     """
     options = RefitOptions(margin, choose=choose, force=force, keep=keep, rng=seed)
-    place = find_dataset(model, load(model, Teaser), data, "--data DATA").resolve()
+    place = cli.find_dataset(model, load(model, Teaser), data, "--data DATA").resolve()
     with progress_bar(err, "reading the data set") as update:
         dataset = Dataset.load(place)
         site = gather((), dataset.items)
@@ -85,12 +85,12 @@ def refit(
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def models(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     *,
     rollback: int | None = None,
-    as_json: AsJson = False,
+    as_json: cli.AsJson = False,
 ) -> None:
     """List the models of a folder, or bring an earlier one back.
 

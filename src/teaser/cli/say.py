@@ -6,14 +6,7 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from teaser.cli.options import (
-    AsJson,
-    ItemNames,
-    ModelFolder,
-    expand_options,
-    read_date,
-    read_history,
-)
+from teaser.cli import options as cli
 from teaser.cli.output import (
     draw_recommendations,
     err,
@@ -33,9 +26,9 @@ commands = typer.Typer()
 
 
 @commands.command()
-@expand_options
+@cli.expand_options
 def say(
-    model: ModelFolder,
+    model: cli.ModelFolder,
     text: str,
     *,
     language: str = "en",
@@ -45,7 +38,7 @@ def say(
     apply: bool = False,
     history: list[str] | None = None,
     k: int = 10,
-    as_json: AsJson = False,
+    as_json: cli.AsJson = False,
 ) -> None:
     """Read a request in words as wishes, and with --apply list what they lead to.
 
@@ -68,7 +61,7 @@ def say(
     apply
         List the items that the wishes lead to as well.
     """
-    fitted, day = load(model, Teaser), read_date("today", today)
+    fitted, day = load(model, Teaser), cli.read_date("today", today)
     vocabulary = Vocabulary.from_model(fitted, synonyms=synonyms)
     if vocabulary.unmatched:
         err.print(
@@ -78,7 +71,7 @@ def say(
     reading = interpret(text, vocabulary, language=language, today=day, interpreter=interpreter)
     found = None
     if apply:
-        seen = read_history(ItemNames.of(fitted), history)
+        seen = cli.read_history(cli.ItemNames.of(fitted), history)
         found = recommend_for(fitted, reading.wishes, seen, k=k, today=day)
     if as_json:
         print_json(_plain(reading) | ({} if found is None else {"recommendations": list(found)}))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from teaser.cli.options import ModelFolder, OptionsOf, expand_options
+from teaser.cli import options as cli
 from teaser.cli.output import print_lines
 from teaser.errors import MissingPackageError, counted
 
@@ -102,9 +102,9 @@ class SiteOptions(ServerOptions):
 
 
 @commands.command("serve")
-@expand_options
+@cli.expand_options
 def serve_model(
-    model: ModelFolder, *, options: Annotated[SiteOptions, OptionsOf(variables="TEASER_")]
+    model: cli.ModelFolder, *, options: Annotated[SiteOptions, cli.OptionsOf(variables="TEASER_")]
 ) -> None:
     """Serve the site and the API on a fitted model."""
     check_packages()
@@ -144,7 +144,7 @@ def revoke_key(name: KeyName, *, database: Database) -> None:
 
 
 @commands.command("forget")
-@expand_options
+@cli.expand_options
 def forget_people(
     *, days: Annotated[int, typer.Option(envvar="TEASER_RETENTION", min=1)], database: Database
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from teaser.cli.options import OptionsOf, expand_options
+from teaser.cli import options as cli
 from teaser.cli.output import err, print_lines, print_next, progress_bar
 from teaser.cli.serve import Database, ServerOptions, check_packages
 from teaser.errors import ParameterError
@@ -27,7 +27,7 @@ Who = Annotated[Mode, typer.Option("--mode", help="Whose data: real, pilot or si
 
 
 @study.command("new")
-@expand_options
+@cli.expand_options
 def new_file(path: Path) -> None:
     """Write a commented study, to be made your own.
 
@@ -49,11 +49,11 @@ def new_file(path: Path) -> None:
 
 
 @study.command("serve")
-@expand_options
+@cli.expand_options
 def serve_study(
     path: StudyFile,
     *,
-    server: Annotated[ServerOptions, OptionsOf(variables="TEASER_")],
+    server: Annotated[ServerOptions, cli.OptionsOf(variables="TEASER_")],
     pilot: bool = False,
 ) -> None:
     """Serve the pages of a study. It is frozen when the first person takes part.
@@ -90,7 +90,7 @@ def serve_study(
 
 
 @study.command("simulate")
-@expand_options
+@cli.expand_options
 def simulate_study(
     path: StudyFile,
     *,
@@ -140,18 +140,17 @@ def simulate_study(
 def replay_study(path: StudyFile, *, database: Database = "", mode: Who = "real") -> None:
     """Make every list that was shown again, and compare; exit with code 1 if one differs."""
     check_packages()
-    from teaser.userstudy.replay import replay
+    from teaser.userstudy.lists import replay
 
     with _opened(path, mode, database) as people:
-        found = replay(people)
-    print_lines(found.differences)
-    print_lines([f"{found.n_lists:,} lists, {len(found.differences):,} differences."])
-    if found.differences:
+        n_lists, differences = replay(people)
+    print_lines([*differences, f"{n_lists:,} lists, {len(differences):,} differences."])
+    if differences:
         raise typer.Exit(1)
 
 
 @study.command("export")
-@expand_options
+@cli.expand_options
 def export_study(
     path: StudyFile,
     *,
@@ -180,7 +179,7 @@ def export_study(
 
 
 @study.command("analyse")
-@expand_options
+@cli.expand_options
 def analyse_study(
     path: StudyFile,
     *,

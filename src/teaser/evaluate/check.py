@@ -23,7 +23,7 @@ from teaser.evaluate.advice import (
     without_features,
 )
 from teaser.evaluate.protocol import evaluate
-from teaser.evaluate.truth import Truth, fold_truth
+from teaser.evaluate.truth import Truth, fold_truth, row_histories
 from teaser.model.impact import ListShares
 from teaser.model.recipe import percent, ratio
 from teaser.model.scores import top_k_rows
@@ -315,12 +315,8 @@ def _lists(model: Teaser, rows: sp.csr_array, about: sp.csr_array | None) -> Arr
 
 def _first_reasons(model: Teaser, rows: sp.csr_array, about: Any) -> dict[str, float]:
     """Return how often the first reason is of each feature, a viewed item, or there is none."""
-    histories = [
-        {model.items_[i]: x for i, x in zip(row.indices.tolist(), row.data.tolist(), strict=True)}
-        for row in (rows[[user]] for user in range(rows.shape[0]))
-    ]
     named: Counter[str] = Counter()
-    for found in model.recommend_batch(histories, k=SHOWN, about=about):
+    for found in model.recommend_batch(row_histories(model, rows), k=SHOWN, about=about):
         for entry in found:
             if not entry.reasons:
                 named[_NONE] += 1

@@ -24,7 +24,7 @@ from teaser.data.split import Fold, Split, split_time
 from teaser.errors import DataError, ParameterError
 from teaser.evaluate.choose import first_parameters
 from teaser.evaluate.metrics import Metric, PairedDifference, Summary, per_user
-from teaser.evaluate.protocol import BATCH_MEMORY, Evaluation, batches, compare
+from teaser.evaluate.protocol import Evaluation, compare, rank_rows
 from teaser.evaluate.study.propose import FEW_EASE_ITEMS, MOST_EASE_ITEMS
 from teaser.files import memory_of_machine
 from teaser.model.base import Model
@@ -32,7 +32,6 @@ from teaser.model.baselines.ease import EASE
 from teaser.model.extensions.content import Content, cosine_rows
 from teaser.model.extensions.remainder import Remainder
 from teaser.model.prediction import PREDICTED
-from teaser.model.scores import top_k_rows
 from teaser.model.shared_fit import SharedFits
 from teaser.model.tagged import TaggedModel
 from teaser.model.teaser import Teaser
@@ -239,10 +238,13 @@ def measure(name: str, scores: Scores, data: NewItems, fold: Fold) -> Evaluation
         Gives users x new items for histories.
     """
     n, k = data.n_known, Metric.parse(METRIC).k
-    lists = np.full((fold.n_users, k), -1)
-    for rows in batches(fold.n_users, fold.n_items, BATCH_MEMORY):
-        found = scores(fold.history[rows])
-        lists[rows] = top_k_rows(found, k, exclude=None, tie=np.zeros(found.shape[1]))
+    lists = rank_rows(
+        lambda some: scores(fold.history[some]),
+        fold.history,
+        k,
+        tie=np.zeros(data.n_new),
+        seen=True,
+    )
     held_out = sp.csr_array(fold.held_out[:, n:])
     values = per_user([Metric.parse(METRIC)], lists, held_out, None)
     return Evaluation(name, fold.users, values, {}, lists)

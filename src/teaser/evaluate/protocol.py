@@ -1,10 +1,11 @@
 """Evaluation: score users in batches, rank, measure; two evaluations compared."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
@@ -162,18 +163,14 @@ def recommend_lists(
     For the parameters see `evaluate`.
     """
     _check(model, fold, presses, steering)
-    lists = np.full((fold.n_users, k), -1, dtype=np.int32)
-    for rows in batches(fold.n_users, fold.n_items):
-        history = fold.history[rows]
-        pressed = None if presses is None else presses[rows]
+
+    def score(rows: slice) -> Array:
+        options: dict[str, Any] = {} if presses is None else {"presses": presses[rows]}
         if isinstance(model, TaggedModel):
             known = fold.user_features if model.user_tags_ else None
-            about, how = None if known is None else known[rows], steering or DEFAULT_STEERING
-            scores = model.score_batch(history, pressed, about=about, steering=how)
-        elif isinstance(model, Bonus):
-            scores = model.score_batch(history, pressed)
-        else:
-            scores = model.score_batch(history)
+            options["about"] = None if known is None else known[rows]
+            options["steering"] = steering or DEFAULT_STEERING
+        scores = model.score_batch(fold.history[rows], **options)
         bad = ~np.isfinite(scores).all(axis=1)
         if bad.any():
             raise SolverError(
@@ -181,16 +178,31 @@ def recommend_lists(
                 f"users, the first of them {fold.users[rows][int(np.argmax(bad))]!r}. Fit it with "
                 "larger penalties or in double precision."
             )
-        lists[rows] = top_k_rows(scores, k, exclude=history, tie=model.popularity_)
-    return lists
+        return scores
+
+    return rank_rows(score, fold.history, k, tie=model.popularity_)
 
 
-def batches(n_users: int, n_items: int, memory: int = BATCH_MEMORY) -> Iterator[slice]:
-    """Yield slices of users whose arrays of scores fit in about so many bytes."""
+def rank_rows(
+    score: Callable[[slice], Array], rows: sp.csr_array, k: int, *, tie: Array, seen: bool = False
+) -> Array:
+    """Return the k best items for each row (rows x k), scored in batches; see `top_k_rows`.
+
+    Parameters
+    ----------
+    score
+        Returns the scores of some of the rows.
+    rows
+        What each user chose (users x items), which is left out unless `seen`.
+    """
+    lists = np.full((rows.shape[0], k), -1, dtype=np.int64)
     # 8 bytes: scores in double precision, positions in 64 bits.
-    size = max(1, memory // (_ARRAYS * 8 * max(1, n_items)))
-    for start in range(0, n_users, size):
-        yield slice(start, min(start + size, n_users))
+    size = max(1, BATCH_MEMORY // (_ARRAYS * 8 * max(1, rows.shape[1])))
+    for start in range(0, rows.shape[0], size):
+        some = slice(start, start + size)
+        exclude = None if seen else rows[some]
+        lists[some] = top_k_rows(score(some), k, exclude=exclude, tie=tie)
+    return lists
 
 
 def list_shares(

@@ -29,12 +29,11 @@ from teaser.evaluate.model_history import (
     ModelHistory,
     model_facts,
 )
-from teaser.evaluate.protocol import batches, evaluate
+from teaser.evaluate.protocol import evaluate, rank_rows
 from teaser.files import say_bytes
 from teaser.model import load
 from teaser.model.all_lists import move_columns
 from teaser.model.recipe import percent
-from teaser.model.scores import top_k_rows
 from teaser.model.solve import coarse_tol
 from teaser.model.teaser import Teaser
 from teaser.progress import Update
@@ -258,8 +257,9 @@ class HeldOut:
             warnings.simplefilter("ignore", ConvergenceWarning)
             return twin.fit(dataset.at(rows))
 
-    def values(self, twin: Teaser) -> Array:
-        """Return the nDCG@100 of each held-out person with a twin."""
+    def measure_twin(self, model: Teaser, dataset: Dataset) -> Array:
+        """Return the nDCG@100 of each held-out person with the twin of a model."""
+        twin = self.fit_twin(model, dataset)
         return evaluate(twin, self.fold, metrics=[METRIC]).values[METRIC]
 
 
@@ -283,12 +283,10 @@ def lists_by_id(model: Teaser, fold: Fold, items: Ids) -> Array:
     back[own[own >= 0]] = np.flatnonzero(own >= 0)
     history = move_columns(fold.history, own, len(model.items_))
     k = Metric.parse(METRIC).k
-    lists = np.full((fold.n_users, k), -1, dtype=np.int64)
-    for rows in batches(fold.n_users, len(model.items_)):
-        seen = history[rows]
-        best = top_k_rows(model.score_batch(seen), k, exclude=seen, tie=model.popularity_)
-        lists[rows] = np.where(best >= 0, back[best], -1)
-    return lists
+    lists = rank_rows(
+        lambda some: model.score_batch(history[some]), history, k, tie=model.popularity_
+    )
+    return np.where(lists >= 0, back[lists], -1)
 
 
 @dataclass(frozen=True)
@@ -532,10 +530,10 @@ def _measure(
     if held is None:
         return RefitReport(None, None, None, *names)
     report("fitting the twin of the next model", 0.4)
-    before = after = held.values(held.fit_twin(candidate, joint))
+    before = after = held.measure_twin(candidate, joint)
     if known.X.nnz != joint.X.nnz or candidate.parameters() != present.parameters():
         report("fitting the twin of the present model", 0.65)
-        before = held.values(held.fit_twin(present, known))
+        before = held.measure_twin(present, known)
     report("comparing the models", 0.9)
     lists = [lists_by_id(model, held.fold, joint.items) for model in (present, candidate)]
     own = [

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from teaser.data.split import Fold, as_generator
 from teaser.errors import ParameterError
 from teaser.evaluate.metrics import as_rows
-from teaser.evaluate.protocol import batches
+from teaser.evaluate.protocol import rank_rows
 from teaser.evaluate.simulation import Draw, count_tags, draw_presses, unwanted_weights
 from teaser.explain import Reason
 from teaser.model.extensions.user_features import ManyAbout, place_many_about
 from teaser.model.recipe import percent, ratio
-from teaser.model.scores import top_k_rows
 from teaser.model.tables import History, TagTable, liked_part
 from teaser.model.tagged import TaggedModel
 from teaser.steer.statement import statements
@@ -186,7 +185,7 @@ def truth(
             "Each person needs a history and what they chose afterwards: found "
             f"{rows.shape[0]:,} and {wanted.shape[0]:,}."
         )
-    people = [_history(model, rows, user) for user in range(rows.shape[0])]
+    people = row_histories(model, rows)
     known = None if about is None else place_many_about(about, model.user_rows_, len(people))
     choices = Choices.count(model, rows, wanted)
     said = _said(model, people, known)
@@ -325,10 +324,10 @@ def _rows(model: TaggedModel, given: Histories) -> sp.csr_array:
     return items.rows([items.strengths(history) for history in given])
 
 
-def _history(model: TaggedModel, rows: sp.csr_array, user: int) -> dict[Any, float]:
-    span = slice(rows.indptr[user], rows.indptr[user + 1])
-    pairs = zip(rows.indices[span].tolist(), rows.data[span].tolist(), strict=True)
-    return {model.items_[place]: x for place, x in pairs}
+def row_histories(model: TaggedModel, rows: sp.csr_array) -> list[dict[Any, float]]:
+    """Return rows (people x items) as histories, with strengths."""
+    pairs = ((rows[[user]].indices.tolist(), rows[[user]].data) for user in range(rows.shape[0]))
+    return [{model.items_[i]: float(x) for i, x in zip(*each, strict=True)} for each in pairs]
 
 
 def _binary(rows: sp.csr_array) -> sp.csr_array:
@@ -380,12 +379,11 @@ def _lister(
     """Return a function that lists the first 20 of each person after presses (people x 20)."""
 
     def lists(presses: Draw | None) -> Array:
-        found = np.zeros((rows.shape[0], SHOWN), dtype=np.int64)
-        for some in batches(rows.shape[0], len(model.items_)):
+        def score(some: slice) -> Array:
             about = None if known is None else known[some]
-            scores = model.score_batch(rows[some], presses and presses[some], about=about)
-            found[some] = top_k_rows(scores, SHOWN, exclude=rows[some], tie=model.popularity_)
-        return found
+            return model.score_batch(rows[some], presses and presses[some], about=about)
+
+        return rank_rows(score, rows, SHOWN, tie=model.popularity_)
 
     return lists
 

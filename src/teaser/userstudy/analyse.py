@@ -8,7 +8,7 @@ model has people as random and arms, positions and orders as fixed effects. It s
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -41,7 +41,7 @@ class ArmSummary:
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass
 class Contrast:
     """The difference of an arm to the one that it is compared with.
 
@@ -178,11 +178,8 @@ def measure(
         contrasts = [c for arm in study.arms if (c := _contrast(study, own, arm.name))]
         if mixed:
             fitted, notes = _mixed_model(study, own)
-            pairs = [fitted.get(c.arm, (None, None)) for c in contrasts]
-            contrasts = [
-                replace(c, mixed=difference, mixed_p=p)
-                for c, (difference, p) in zip(contrasts, pairs, strict=True)
-            ]
+            for each in contrasts:
+                each.mixed, each.mixed_p = fitted.get(each.arm, (None, None))
         found.append(
             Outcome(
                 name,
@@ -194,21 +191,10 @@ def measure(
                 tuple(notes),
             )
         )
-    return _corrected(found)
-
-
-def _corrected(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """Return outcomes with Holm's correction over all contrasts of the primary ones."""
-    planned = [c.p for o in outcomes if o.is_primary for c in o.contrasts]
-    if not planned:
-        return tuple(outcomes)
-    corrected = iter(_holm(planned))
-    return tuple(
-        replace(o, contrasts=tuple(replace(c, p_corrected=next(corrected)) for c in o.contrasts))
-        if o.is_primary
-        else o
-        for o in outcomes
-    )
+    planned = [c for outcome in found if outcome.is_primary for c in outcome.contrasts]
+    for contrast, p in zip(planned, _holm([c.p for c in planned]), strict=True):
+        contrast.p_corrected = p
+    return tuple(found)
 
 
 def _holm(p_values: Sequence[float]) -> list[float]:
@@ -373,9 +359,10 @@ def _funnel(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, int], ...
 
 def _orders(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, int, int], ...]:
     """Return how many people began and finished each order."""
-    people, names = tables.people, [" > ".join(order) for order in study.orders]
-    own = {name: people.filter(pl.col("order") == name)["is_finished"] for name in names}
-    return tuple((name, len(each), int(each.sum())) for name, each in own.items())
+    own = tables.people.group_by("order").agg(pl.len(), pl.col("is_finished").sum())
+    counts = {name: (began, finished) for name, began, finished in own.rows()}
+    names = [" > ".join(order) for order in study.orders]
+    return tuple((name, *counts.get(name, (0, 0))) for name in names)
 
 
 def _times(study: UserStudy, tables: StudyTables) -> tuple[tuple[str, float, float, float], ...]:

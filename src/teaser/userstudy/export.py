@@ -5,12 +5,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from teaser.userstudy.plan import MEASURED, Step, UserStudy
+from teaser.userstudy.plan import MEASURED, Question, Step, UserStudy
 from teaser.userstudy.store import StudyStore
 
 Row = dict[str, Any]
@@ -114,8 +115,8 @@ def read_tables(people: StudyStore, *, with_texts: bool = False) -> StudyTables:
     found: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     present = [row for row in rows["participants"] if row["hashes"] == people.hashes]
     for row in present:
-        reader = _Reader(study, row, people.public_id(row["id"]), with_texts)
-        reader.read(by_person[row["id"]], actions, found)
+        name, own = people.public_id(row["id"]), by_person[row["id"]]
+        _add_person(found, study, name, row, own, actions, with_texts=with_texts)
     frames: dict[str, Any] = {
         name: pl.DataFrame(found[name], schema={c: kind for c, (kind, _) in columns.items()})
         for name, columns in COLUMNS.items()
@@ -170,120 +171,105 @@ def codebook(study: UserStudy) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["table", "name", "meaning", "values"], orient="row")
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Makes the rows of one person."""
+def _add_person(
+    found: Mapping[str, list[Row]],
+    study: UserStudy,
+    name: str,
+    person: Row,
+    own: Mapping[str, list[Row]],
+    actions: Mapping[str, list[Row]],
+    *,
+    with_texts: bool,
+) -> None:
+    """Add the rows of one person to the tables."""
+    log, steps, began = own["log"], study.steps(person["arm_order"]), person["created_at"]
 
-    study: UserStudy
-    row: Mapping[str, Any]
-    person: str
-    with_texts: bool
+    def seconds(at: datetime) -> float:
+        """Return seconds since consent: clock times could be matched with other logs."""
+        return round(float((at - began).total_seconds()), 3)
 
-    def read(
-        self,
-        own: Mapping[str, list[Row]],
-        actions: Mapping[str, list[Row]],
-        found: dict[str, list[Row]],
-    ) -> None:
-        """Add the person's rows to the tables."""
-        log, steps = own["log"], self.study.steps(self.row["arm_order"])
-        found["people"].append(self._person_row(log, len(steps)))
-        found["answers"] += [
-            self._at(steps[row["step"]], row["at"]) | self._answer(row, steps[row["step"]])
-            for row in own["answers"]
-        ]
-        n_lists = 0
-        for row in log:
-            at = self._at(steps[row["step"]], row["at"])
-            found["events"].append(at | {"kind": row["kind"], "data": _json(self._event(row))})
-            if row["kind"] == "shown":
-                n_lists += 1
-                found["exposures"] += [
-                    {**at, "list": n_lists, "rank": rank, "item": str(item["item"])}
-                    | {"score": item["score"], "match": item.get("match")}
-                    | {"reasons": _json(item["reasons"]) if "reasons" in item else None}
-                    for rank, item in enumerate(row["data"]["items"], 1)
-                ]
-        for session in own["sessions"]:
-            acted = actions[session["person_id"]]
-            arm = Step("task", session["position"], session["arm"])
-            found["events"] += [
-                self._at(arm, row["at"]) | {"kind": row["kind"], "data": _json(row["data"])}
-                for row in acted
-            ]
-            found["sessions"].append(self._session(session, log, steps, acted))
+    def at(row: Row, step: Step) -> Row:
+        where = {"position": step.position, "arm": step.arm, "task": step.task}
+        return {"person": name, **where, "seconds": seconds(row["at"])}
 
-    def _person_row(self, log: list[Row], n_steps: int) -> Row:
-        row = self.row
-        checks = [ok for each in log for ok in each["data"].get("checks", {}).values()]
-        last = row["finished_at"] or max((each["at"] for each in log), default=row["created_at"])
-        return {
-            **{name: row[name] for name in ("mode", "place", "language", "consent")},
-            "person": self.person,
-            "order": " > ".join(self.study.orders[row["arm_order"]]),
-            "day": row["created_at"].date(),
-            "is_finished": row["finished_at"] is not None,
-            "last_page": min(row["step"] + 1, n_steps),
+    checks = [ok for row in log for ok in row["data"].get("checks", {}).values()]
+    last = person["finished_at"] or max((row["at"] for row in log), default=began)
+    found["people"].append(
+        {
+            **{key: person[key] for key in ("mode", "place", "language", "consent")},
+            "person": name,
+            "order": " > ".join(study.orders[person["arm_order"]]),
+            "day": began.date(),
+            "is_finished": person["finished_at"] is not None,
+            "last_page": min(person["step"] + 1, len(steps)),
             "checks": len(checks),
             "checks_failed": checks.count(False),
-            "seconds": self._seconds(last),
+            "seconds": seconds(last),
         }
-
-    def _session(self, session: Row, log: list[Row], steps: list[Step], acted: list[Row]) -> Row:
-        """Return one arm of the person: how long it took, what was done in it."""
-        places = (n for n, s in enumerate(steps) if s.position == session["position"])
-        tasks = [n for n in places if steps[n].kind == "task"]
-        own = [row for row in log if row["step"] in tasks]
-        kinds = Counter(row["kind"] for row in own)
-        is_finished = kinds["done"] == len(tasks)
-        return {
-            "person": self.person,
-            "position": session["position"],
-            "arm": session["arm"],
-            "is_finished": is_finished,
-            "seconds": self._task_seconds(log, tasks) if is_finished else None,
-            "looks": float(kinds["look"]),
-            "presses": float(sum(_presses(row["kind"], row["data"]) for row in acted)),
-            "chosen_rank": _chosen_rank(own),
-            "lists": kinds["shown"],
-            "words": kinds["words"],
-        }
-
-    def _task_seconds(self, log: list[Row], tasks: list[int]) -> float:
-        """Return the time between coming to each task and going on from it."""
-        left = {row["step"]: row["at"] for row in log if row["kind"] == "done"}
-        picked = [row["at"] for row in log if row["kind"] == "pick"]
-        began = max(picked, default=self.row["created_at"])
-        spans = [(left[n] - left.get(n - 1, began)).total_seconds() for n in tasks]
-        return round(float(sum(spans)), 3)
-
-    def _event(self, row: Row) -> Row:
-        """Return what belongs to an event, without lists, hashes, and texts unless asked for."""
+    )
+    for row in own["answers"]:
+        step = steps[row["step"]]
+        question = next(q for q in study.asked_at(step) if q.id == row["question"])
+        found["answers"].append(at(row, step) | _answer(question, row["value"], with_texts))
+    lists = count(1)
+    for row in log:
+        here = at(row, steps[row["step"]])
         kept = {"shown": ("statements",), "consent": ()}.get(row["kind"], tuple(row["data"]))
-        hidden = () if self.with_texts else ("text",)
-        return {k: v for k, v in row["data"].items() if k in kept and k not in hidden}
+        told = {key: x for key, x in row["data"].items() if key in kept}
+        if not with_texts:
+            told.pop("text", None)
+        found["events"].append({**here, "kind": row["kind"], "data": _json(told)})
+        if row["kind"] == "shown":
+            here["list"] = next(lists)
+            found["exposures"] += [
+                {**here, "rank": rank, "item": str(item["item"]), "score": item["score"]}
+                | {"match": item.get("match")}
+                | {"reasons": _json(item["reasons"]) if "reasons" in item else None}
+                for rank, item in enumerate(row["data"]["items"], 1)
+            ]
+    picked = max((row["at"] for row in log if row["kind"] == "pick"), default=began)
+    left = {row["step"]: row["at"] for row in log if row["kind"] == "done"}
+    for session in own["sessions"]:
+        acted, place = actions[session["person_id"]], session["position"]
+        arm = Step("task", place, session["arm"])
+        found["events"] += [
+            at(row, arm) | {"kind": row["kind"], "data": _json(row["data"])} for row in acted
+        ]
+        tasks = [n for n, s in enumerate(steps) if s.position == place and s.kind == "task"]
+        mine = [row for row in log if row["step"] in tasks]
+        kinds = Counter(row["kind"] for row in mine)
+        is_finished = kinds["done"] == len(tasks)
+        # Between coming to each task and going on from it.
+        spans = (left[n] - left.get(n - 1, picked) for n in tasks if is_finished)
+        found["sessions"].append(
+            {
+                "person": name,
+                "position": place,
+                "arm": session["arm"],
+                "is_finished": is_finished,
+                "seconds": round(sum(span.total_seconds() for span in spans), 3)
+                if is_finished
+                else None,
+                "looks": float(kinds["look"]),
+                "presses": float(sum(_presses(row["kind"], row["data"]) for row in acted)),
+                "chosen_rank": _chosen_rank(mine),
+                "lists": kinds["shown"],
+                "words": kinds["words"],
+            }
+        )
 
-    def _answer(self, row: Row, step: Step) -> Row:
-        question = next(q for q in self.study.asked_at(step) if q.id == row["question"])
-        is_text = question.kind == "text"
-        value = None if is_text or row["value"] is None else float(row["value"])
-        scored = question.points + 1 - value if question.reversed and value else value
-        return {
-            "question": question.id,
-            "outcome": question.outcome,
-            "value": value,
-            "scored": scored,
-            "text": row["value"] if is_text and self.with_texts else None,
-        }
 
-    def _at(self, step: Step, at: datetime) -> Row:
-        """Return where and when something was."""
-        where = {"position": step.position, "arm": step.arm, "task": step.task}
-        return {"person": self.person, **where, "seconds": self._seconds(at)}
-
-    def _seconds(self, at: datetime) -> float:
-        """Return seconds since consent: clock times could be matched with other logs."""
-        return round(float((at - self.row["created_at"]).total_seconds()), 3)
+def _answer(question: Question, given: Any, with_texts: bool) -> Row:
+    is_text = question.kind == "text"
+    value = None if is_text or given is None else float(given)
+    scored = question.points + 1 - value if question.reversed and value else value
+    return {
+        "question": question.id,
+        "outcome": question.outcome,
+        "value": value,
+        "scored": scored,
+        "text": given if is_text and with_texts else None,
+    }
 
 
 def _presses(kind: str, data: Mapping[str, Any]) -> int:

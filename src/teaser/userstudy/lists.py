@@ -1,6 +1,7 @@
-"""The list of an arm: what a person sees of it, and what the log keeps of that."""
+"""The list of an arm: what a person sees of it, what the log keeps of that, and its replay."""
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -24,7 +25,7 @@ from teaser.app.pages.cards import (
     reason_rows,
 )
 from teaser.app.pages.describe import FilterChip, filter_chips
-from teaser.app.state import Event
+from teaser.app.state import Event, state_of
 from teaser.data.matrix import ItemId
 from teaser.errors import ParameterError
 from teaser.explain import Reason, ViewedReason
@@ -32,6 +33,7 @@ from teaser.profile import GENERAL, NOT_STATED
 from teaser.recommend import Recommendation
 from teaser.steer import Statement, statements
 from teaser.userstudy.plan import Arm, UserStudy
+from teaser.userstudy.store import StudyStore
 
 # Statements beside a list, as on the page of the site.
 _STATEMENTS = {"known": 2, "guessed": 1, "away": 1}
@@ -195,6 +197,47 @@ class ShownList:
             statements=said if self.arm.presses else [(s, name, {}) for s, name, _ in said],
             strongest=found.strongest if self.arm.profile else [],
         )
+
+
+def replay(people: StudyStore) -> tuple[int, list[str]]:
+    """Make every shown list of a study again, and compare items, scores, reasons, statements.
+
+    Returns
+    -------
+    n_lists, differences
+        How many lists were made again, and each way in which one differs from what was shown.
+
+    Raises
+    ------
+    ParameterError
+        If somebody saw another version of the file or of a model than the present one.
+    """
+    study, rows = people.study, people.rows()
+    n_lists, found = 0, list[str]()
+    catalogues = open_catalogues(study)
+    persons = {(row["participant_id"], row["arm"]): row["person_id"] for row in rows["sessions"]}
+    actions: dict[str, list[Event]] = defaultdict(list)
+    for row in rows["actions"]:
+        actions[row["person_id"]].append(Event(row["kind"], row["data"]))
+    names = {row["id"]: people.public_id(row["id"]) for row in rows["participants"]}
+    for row in rows["participants"]:
+        if row["hashes"] != people.hashes:
+            raise ParameterError(
+                f"The person {names[row['id']]} saw another version of the study or of a model "
+                "than the present one, so the lists cannot be made again. Bring that one back."
+            )
+    for row in rows["log"]:
+        if row["kind"] != "shown":
+            continue
+        shown = {name: value for name, value in row["data"].items() if name != "language"}
+        arm, catalogue = study.by_arm[shown["arm"]], catalogues[shown["arm"]]
+        catalogue.day = date.fromisoformat(shown["today"])
+        done = actions[persons[row["participant_id"], arm.name]][: shown["n_events"]]
+        made = ShownList(arm, PersonalModel(catalogue, state_of(done, row["at"]))).record()
+        n_lists += 1
+        where = f"{names[row['participant_id']]}, page {row['step'] + 1}"
+        found += [f"{where}: {each}" for each in differences(shown, made)]
+    return n_lists, found
 
 
 def differences(logged: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:

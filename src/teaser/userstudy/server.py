@@ -17,22 +17,12 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 from starlette.staticfiles import StaticFiles
 
+from teaser.app import http
 from teaser.app.actions import act as make_action
 from teaser.app.actions import check_n_wishes, event_of
 from teaser.app.actions import decide as decide_action
 from teaser.app.brand import read_brand
 from teaser.app.catalogue import Catalogue, PersonalModel
-from teaser.app.http import (
-    TOKEN,
-    StoreRoute,
-    forget,
-    new_token,
-    read_cookies,
-    remember,
-    services_of,
-    signed_token,
-    valid_text,
-)
 from teaser.app.i18n.texts import texts_in
 from teaser.app.models import ModelHolder
 from teaser.app.pages import home
@@ -64,7 +54,7 @@ from teaser.userstudy.store import (
     spaced_code,
 )
 
-router = APIRouter(route_class=StoreRoute)
+router = APIRouter(route_class=http.StoreRoute)
 
 _MAX_TEXT = 2_000
 _MAX_ID = 200
@@ -142,7 +132,7 @@ def show(request: Request) -> Response:
         return _first_page(request, recruiting)
     if recruiting:  # so that the id is not in the addresses of what follows
         response = RedirectResponse("/", 303)
-        remember(response, request, TOKEN, token)
+        http.remember(response, request, http.TOKEN, token)
         return response
     step = own.study.steps(found.order)[found.step]
     return _SHOW[step.kind](request, found, step)
@@ -176,7 +166,7 @@ def consent(request: Request, form: Form) -> Response:
     if own.people.join(id_of(token), language=language, recruiting=recruiting) is None:
         return _page(request, "closed.html", why="full")
     response = RedirectResponse("/", 303)
-    remember(response, request, TOKEN, token)
+    http.remember(response, request, http.TOKEN, token)
     return response
 
 
@@ -227,7 +217,7 @@ def act(request: Request, form: Form) -> Response:
     if "choose" in form or "unchoose" in form:
         return _choose(request, found, step, form)
     arm, catalogue = own.study.by_arm[step.arm], own.catalogues[step.arm]
-    person_id, store = found.persons[step.arm], services_of(request).store
+    person_id, store = found.persons[step.arm], http.services_of(request).store
     buttons = (*(("press", "presses") if arm.presses else ()), *(("filter",) if arm.words else ()))
     if "words" in form and arm.words:
         event = _read_wishes(request, found, step, str(form["words"]))
@@ -292,7 +282,7 @@ def withdraw(request: Request, form: Form) -> Response:
     status = 200 if done else 422
     response = _page(request, "withdraw.html", found=None, done=done, status=status)
     if done:
-        forget(response, request, TOKEN)
+        http.forget(response, request, http.TOKEN)
     return response
 
 
@@ -385,11 +375,11 @@ def _token(request: Request, recruiting: Mapping[str, str]) -> str:
 
     That of a recruited person follows from their id: it is the same in every browser.
     """
-    store = services_of(request).store
+    store = http.services_of(request).store
     if RECRUITING[0] in recruiting:
         secret = study_of(request).people.recruit_secret(recruiting[RECRUITING[0]])
-        return new_token(store.signing_key, secret)
-    return signed_token(read_cookies(request), store) or ""
+        return http.new_token(store.signing_key, secret)
+    return http.signed_token(http.read_cookies(request), store) or ""
 
 
 def _participant(request: Request) -> Participant | None:
@@ -400,12 +390,12 @@ def _participant(request: Request) -> Participant | None:
 def _recruiting(given: Any) -> dict[str, str]:
     """Return the parameters of a recruiting service in an address or a form."""
     found = {name: str(given.get(name) or "").strip()[:_MAX_ID] for name in RECRUITING}
-    return {name: valid_text(value) for name, value in found.items() if value}
+    return {name: http.valid_text(value) for name, value in found.items() if value}
 
 
 def _shown(request: Request, found: Participant, step: Step) -> ShownList:
     """Return the list of an arm; at first the arm gets what the person picked."""
-    own, store = study_of(request), services_of(request).store
+    own, store = study_of(request), http.services_of(request).store
     arm, catalogue = own.study.by_arm[step.arm], own.catalogues[step.arm]
     first = first_event(arm, found.state.get("picks", []))
     done = store.decide(found.persons[step.arm], lambda now: None if now.n_events else first)
@@ -417,7 +407,7 @@ def _summary(request: Request, found: Participant, step: Step, shown: ShownList)
     state, did = shown.personal.state, request.query_params.get("did")
     if not state.n_events or did != str(state.n_events):
         return None
-    store, visitor = services_of(request).store, _visitor(request)
+    store, visitor = http.services_of(request).store, _visitor(request)
     before, event = store.last_action(found.persons[step.arm], state.n_events)
     catalogue = shown.personal.catalogue
     context = PageContext(visitor, catalogue, state, before, event)
@@ -479,7 +469,7 @@ def _read_wishes(request: Request, found: Participant, step: Step, text: str) ->
         check_n_wishes(len(wishes))
     said = {"text": text[:_MAX_TEXT], "wishes": [str(wish) for wish in wishes]}
     own.people.act(found.id, lambda _: Change(log=[("words", said)]))
-    state = services_of(request).store.state(found.persons[step.arm])
+    state = http.services_of(request).store.state(found.persons[step.arm])
     return event_of(wishes, state, catalogue) if wishes else None
 
 

@@ -82,7 +82,7 @@ def simulate_people(
     app = create_study_app(settings, path=path, mode="simulated", people=people)
     drawn = draw_answers(study, people, effect, np.random.default_rng(seed))
     done = 0
-    with _served(app) as port, ThreadPoolExecutor(_AT_ONCE) as threads:
+    with served(app) as port, ThreadPoolExecutor(_AT_ONCE) as threads:
         browsers = (
             _SimulatedPerson(study, found, port, drawn[n], np.random.default_rng([seed, 1, n]))
             for n in range(people)
@@ -127,7 +127,7 @@ def _most(question: Question) -> int:
 
 
 @contextmanager
-def _served(app: Any) -> Iterator[int]:
+def served(app: Any) -> Iterator[int]:
     """Serve an application on a free port of loopback, and give the port."""
     listener = bind("127.0.0.1", 0)
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec
 
 import polars as pl
 
+from teaser.data.dataset import Dataset
 from teaser.data.reading import MAX_BAD_SHARE, need_columns, read_table
 from teaser.data.rules import ListOf, Rule, Rules
 from teaser.errors import DataError, ParameterError, TableError, closest
@@ -184,6 +185,12 @@ class Source:
     positive: str | None = "rating >= 4"
     users: pl.DataFrame | None = None
     user_rules: Rules | None = None
+
+    def dataset(self, **options: Any) -> Dataset:
+        """Return the data set of the tables; the options are those of `Dataset.from_tables`."""
+        own: dict[str, Any] = {"user": self.user, "item": self.item}
+        own |= {"rules": self.rules, "positive": self.positive, **options}
+        return Dataset.from_tables(self.interactions, self.items, **own)
 
 
 @dataclass(frozen=True)

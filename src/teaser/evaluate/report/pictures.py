@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from teaser.errors import MissingPackageError
 from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference
-from teaser.evaluate.report.tables import (
-    METRICS,
-    ReportedStudy,
-    format_percent,
-    format_presses,
-    format_signed,
-    format_value,
-    one_step,
-)
+from teaser.evaluate.report import tables
 from teaser.evaluate.study.results import (
     TARGET,
     DialResults,
@@ -90,7 +82,7 @@ class Picture:
         return re.sub(r"(<svg[^>]*>)", lambda m: m[1] + style, self.svg, count=1) + "\n"
 
 
-def draw_pictures(study: ReportedStudy) -> list[Picture]:
+def draw_pictures(study: tables.ReportedStudy) -> list[Picture]:
     """Return the pictures for which the study has figures."""
     drawn = [draw_accuracy(study), draw_parts(study), draw_gain(study)]
     drawn.append(None if study.dial is None else draw_dial(study.dial))
@@ -123,16 +115,16 @@ def finish(figure: "Figure", *, name: str, title: str, caption: str, alt: str) -
     return Picture(name, title, caption, alt, _inline(written.getvalue(), name, alt))
 
 
-def draw_accuracy(study: ReportedStudy) -> Picture:
+def draw_accuracy(study: tables.ReportedStudy) -> Picture:
     """Draw the accuracy of every model, with 95 % intervals."""
     models = study.models[::-1]
     name = f"{study.key}-accuracy"
     found = [(value.mean, m) for m in study.models if (value := m.value(TARGET)) is not None]
     ranked = sorted(found, key=lambda pair: -pair[0])
-    ranking = "; ".join(f"{m.name} {format_value(value)}" for value, m in ranked)
+    ranking = "; ".join(f"{m.name} {tables.format_value(value)}" for value, m in ranked)
     with new_figure(name, 0.9 + 0.27 * len(models)) as figure:
-        panels = figure.subplots(1, len(METRICS), sharey=True, gridspec_kw={"wspace": 0.12})
-        for axes, metric in zip(panels, METRICS, strict=True):
+        panels = figure.subplots(1, len(tables.METRICS), sharey=True, gridspec_kw={"wspace": 0.12})
+        for axes, metric in zip(panels, tables.METRICS, strict=True):
             for place, model in enumerate(models):
                 if (value := model.value(metric)) is not None:
                     half = 0.0 if math.isnan(value.error) else _INTERVAL * value.error
@@ -166,7 +158,7 @@ _PARTS = {
 }
 
 
-def draw_parts(study: ReportedStudy) -> Picture | None:
+def draw_parts(study: tables.ReportedStudy) -> Picture | None:
     """Draw the share of each part in the scores of recommended items, a bar for each model."""
     models = [model for model in study.models if model.shares][::-1]
     if not models:
@@ -201,10 +193,12 @@ def draw_parts(study: ReportedStudy) -> Picture | None:
 
 def _shares_text(model: ModelResult) -> str:
     shares = ((name, model.shares.get(part, 0.0)) for part, (name, _) in _PARTS.items())
-    return ", ".join(f"{name} {format_percent(share)}" for name, share in shares if share >= 0.005)
+    return ", ".join(
+        f"{name} {tables.format_percent(share)}" for name, share in shares if share >= 0.005
+    )
 
 
-def draw_gain(study: ReportedStudy) -> Picture | None:
+def draw_gain(study: tables.ReportedStudy) -> Picture | None:
     """Draw how much presses raise accuracy, by model, on both scales."""
     gains = _gains(study)
     if not gains:
@@ -251,13 +245,13 @@ def draw_gain(study: ReportedStudy) -> Picture | None:
 
 
 def _presses(scenario: Scenario) -> str:
-    return format_presses(scenario.n_tags, scenario.strength, scenario.among)
+    return tables.format_presses(scenario.n_tags, scenario.strength, scenario.among)
 
 
-def _gains(study: ReportedStudy) -> list[tuple[ModelResult, Scenario, PairedDifference]]:
+def _gains(study: tables.ReportedStudy) -> list[tuple[ModelResult, Scenario, PairedDifference]]:
     return [
         (model, scenario, gain)
-        for scenario in one_step([study])
+        for scenario in tables.one_step([study])
         for model in study.models
         if (result := study.results.simulation(model.name, scenario)) is not None
         and (gain := result.gain_in(TARGET)) is not None
@@ -267,7 +261,7 @@ def _gains(study: ReportedStudy) -> list[tuple[ModelResult, Scenario, PairedDiff
 def _gains_text(gains: Sequence[tuple[ModelResult, Scenario, PairedDifference]]) -> str:
     lines: dict[str, list[str]] = {}
     for model, scenario, gain in gains:
-        text = f"{format_signed(gain.mean, 3)} on the {scenario.scale} scale"
+        text = f"{tables.format_signed(gain.mean, 3)} on the {scenario.scale} scale"
         lines.setdefault(f"{model.name}, {_presses(scenario)}", []).append(text)
     return " ".join(f"{head}: {', '.join(texts)}." for head, texts in lines.items())
 

@@ -9,22 +9,8 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from teaser.evaluate.metrics import METRIC_TITLES
+from teaser.evaluate.report import tables
 from teaser.evaluate.report.pictures import Picture, colour_rules, draw_dial, draw_pictures
-from teaser.evaluate.report.tables import (
-    PAPER,
-    PAPER_STRENGTH,
-    ReportedStudy,
-    ResultsLike,
-    cost_table,
-    format_percent,
-    format_seconds,
-    format_signed,
-    format_value,
-    literal,
-    make_tables,
-    read_studies,
-    splits_in_words,
-)
 from teaser.evaluate.simulation import AMONG
 from teaser.evaluate.study.results import (
     TARGET,
@@ -53,7 +39,7 @@ _FIRST = tuple(TITLES)[:4]
 _TITLE = METRIC_TITLES[TARGET]
 
 
-def write_report(results: Sequence[ResultsLike], out: str | Path) -> Path:
+def write_report(results: Sequence[tables.ResultsLike], out: str | Path) -> Path:
     """Write a report of one or several studies, and return the path of its page.
 
     Parameters
@@ -64,7 +50,7 @@ def write_report(results: Sequence[ResultsLike], out: str | Path) -> Path:
         A folder; it gets `index.html`, which needs no other file, `tables.md`, and the pictures
         one by one under `pictures/`.
     """
-    studies = read_studies(results)
+    studies = tables.read_studies(results)
     pictures = [draw_pictures(study) for study in studies]
     page = render_page(studies, pictures)
     folder = Path(out)
@@ -82,51 +68,54 @@ def write_dial(dial: DialResults, path: str | Path) -> Path:
     return Path(path)
 
 
-def write_tables(results: Sequence[ResultsLike], path: str | Path) -> Path:
+def write_tables(results: Sequence[tables.ResultsLike], path: str | Path) -> Path:
     """Write the tables of one or several studies as Markdown; see `write_report`."""
-    path, text = Path(path), render_tables(read_studies(results))
+    path, text = Path(path), render_tables(tables.read_studies(results))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
     return path
 
 
-def render_tables(studies: Sequence[ReportedStudy]) -> str:
+def render_tables(studies: Sequence[tables.ReportedStudy]) -> str:
     """Return all tables as Markdown."""
     parts = ["<!-- Written by `teaser report` from the results; changes here are lost. -->"]
-    quick = [literal(each.title) for each in studies if each.results.quick]
+    quick = [tables.literal(each.title) for each in studies if each.results.quick]
     if quick:
         parts.append(
             f"> {', '.join(quick)}: few users and few cells, to check that everything runs; "
             "do not rely on these figures."
         )
-    named = {TITLES[table.name]: table for table in make_tables(studies)}
-    named |= {f"{each.title}: parameters and cost": cost_table(each) for each in studies}
+    named = {TITLES[table.name]: table for table in tables.make_tables(studies)}
+    named |= {f"{each.title}: parameters and cost": tables.cost_table(each) for each in studies}
     parts += [
-        f"## {literal(title)}\n\n{table.to_markdown().rstrip()}" for title, table in named.items()
+        f"## {tables.literal(title)}\n\n{table.to_markdown().rstrip()}"
+        for title, table in named.items()
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def render_page(studies: Sequence[ReportedStudy], pictures: Sequence[Sequence[Picture]]) -> str:
+def render_page(
+    studies: Sequence[tables.ReportedStudy], pictures: Sequence[Sequence[Picture]]
+) -> str:
     """Return the page of several studies, with the pictures of each: one file without links."""
     sections = [
         {
             "study": study,
             "headlines": headlines(study),
             "pictures": drawn,
-            "cost": cost_table(study),
+            "cost": tables.cost_table(study),
             "facts": _facts(study),
         }
         for study, drawn in zip(studies, pictures, strict=True)
     ]
     values: dict[str, Any] = {
         "sections": sections,
-        "tables": make_tables(studies),
-        "splits": splits_in_words(studies),
+        "tables": tables.make_tables(studies),
+        "splits": tables.splits_in_words(studies),
         "titles": TITLES,
         "first": _FIRST,
         "variables": colour_rules(),
-        "paper": PAPER if any(each.paper for each in studies) else "",
+        "paper": tables.PAPER if any(each.paper for each in studies) else "",
     }
     return _templates().get_template("report.html").render(values)
 
@@ -142,7 +131,7 @@ def _cell_html(text: str | None) -> str:
     return re.sub(r"\\(?=[\\`*\[|]|&lt;)", "", html)
 
 
-def _facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
+def _facts(study: tables.ReportedStudy) -> tuple[tuple[str, str], ...]:
     """Return what the figures depend on: users, grid search, seed, time, machine, versions."""
     results = study.results
     split, search, versions = results.split, results.search, dict(results.versions)
@@ -154,7 +143,7 @@ def _facts(study: ReportedStudy) -> tuple[tuple[str, str], ...]:
         "held out": _held_out(split),
         "grid search": f"by {METRIC_TITLES.get(search.metric, search.metric)}",
         "seed": str(split.seed),
-        "cost": f"{format_seconds(results.seconds)}, at most {memory} of memory",
+        "cost": f"{tables.format_seconds(results.seconds)}, at most {memory} of memory",
         "TEASER": f"{teaser}, commit {results.commit or 'unknown'}",
         "packages": ", ".join(f"{name} {text}" for name, text in versions.items()),
         "machine": results.machine,
@@ -170,7 +159,7 @@ def _held_out(split: SplitSummary) -> str:
     return " ".join([f"{kind}.", *split.notes])
 
 
-def headlines(study: ReportedStudy) -> list[str]:
+def headlines(study: tables.ReportedStudy) -> list[str]:
     """Return the sentences for the top of a report."""
     found = [(v.mean, m) for m in study.models if (v := m.value(TARGET)) is not None]
     text = (
@@ -189,20 +178,20 @@ def headlines(study: ReportedStudy) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def _presses(study: ReportedStudy, model: ModelResult | None) -> str:
+def _presses(study: tables.ReportedStudy, model: ModelResult | None) -> str:
     """Return what three presses of + change, on the default scale and on the paper's."""
     if model is None:
         return ""
 
     def change(n_tags: int, scale: str, among: str) -> str:
-        scenario = Scenario(n_tags, PAPER_STRENGTH, scale, default_step(scale), among)
+        scenario = Scenario(n_tags, tables.PAPER_STRENGTH, scale, default_step(scale), among)
         found = study.results.simulation(model.name, scenario)
         change = found.improvement() if found else None
         if change is None:
             return ""
-        interval = f"{format_signed(change.low)} to {format_signed(change.high)}"
+        interval = f"{tables.format_signed(change.low)} to {tables.format_signed(change.high)}"
         doubt = "" if change.is_clear else ", which may be chance"
-        return f"{format_signed(change.mean)} % ({interval}{doubt})"
+        return f"{tables.format_signed(change.mean)} % ({interval}{doubt})"
 
     parts, paper = [], ""
     for among in AMONG:
@@ -220,8 +209,8 @@ def _templates() -> Environment:
     templates = environment(Path(__file__).parent / "templates")
     templates.filters |= {
         "cell": lambda text: Markup(_cell_html(text)),  # noqa: S704, escaped there
-        "percent": format_percent,
-        "signed": format_signed,
-        "value": format_value,
+        "percent": tables.format_percent,
+        "signed": tables.format_signed,
+        "value": tables.format_value,
     }
     return templates

@@ -134,14 +134,7 @@ def _read_public(plan: DataPlan, data: Path, tables: Mapping[str, Any]) -> Datas
             "Say where the data sets are with --data or TEASER_DATA."
         )
     options = {k: data / v if k in _PATHS else v for k, v in plan.options.items()}
-    found = read_source(plan.source, folder, **options)
-    return Dataset.from_tables(
-        found.interactions,
-        found.items,
-        user=found.user,
-        item=found.item,
-        **{"rules": found.rules, "positive": found.positive, **tables},
-    )
+    return read_source(plan.source, folder, **options).dataset(**tables)
 
 
 def _generate_events(plan: DataPlan, tables: Mapping[str, Any]) -> Dataset:

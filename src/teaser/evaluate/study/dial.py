@@ -11,13 +11,11 @@ from typing import Any
 from teaser.data.split import Fold
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import SHOWN, evaluate, list_shares
-from teaser.evaluate.study.data import describe
 from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
     DialResults,
     DialSetting,
-    environment,
     personal_share,
     tag_share,
 )
@@ -152,10 +150,7 @@ def dial_study(
         report=run.report,
     )
     results = DialResults(
-        study=study.name,
-        title=study.title,
-        quick=quick,
-        data=describe(run.dataset),
+        **run.facts(),
         metric=study.search.metric,
         users=run.split.validation.n_users,
         shown=SHOWN,
@@ -164,7 +159,6 @@ def dial_study(
         recommended=choose_setting(settings, within=within),
         at_ease=match_ease(settings),
         fixed=fixed,
-        **environment(),
     )
     results.write(out / f"{run.name}{DIAL_SUFFIX}")
     return results

@@ -235,6 +235,12 @@ class StudyRun:
         fits = SharedFits(parts.search_training)
         return cls(study, dataset, parts, fits, out, name, report or (lambda *_: None))
 
+    def facts(self) -> dict[str, Any]:
+        """Return what all results have; see `Results`."""
+        named = {"study": self.study.name, "title": self.study.title}
+        quick = self.name != self.study.name
+        return {**named, "quick": quick, "data": describe(self.dataset), **environment()}
+
     def search(self, plan: ModelPlan) -> GridSearch:
         """Search the grid of a model, or resume a search that was stopped."""
         return search_grid(
@@ -362,12 +368,9 @@ def run_study(
         run.fits.clear()
         simulations = tuple(found for plan in study.simulate for found in run.simulate(plan))
     results = StudyResults(
-        study=study.name,
-        title=study.title,
-        quick=quick,
+        **run.facts(),
         paper=study.paper,
         note=study.note,
-        data=describe(run.dataset),
         split=SplitSummary(
             **asdict(study.split),
             training_users=run.split.training.n_users,
@@ -382,7 +385,6 @@ def run_study(
         seconds=cost.seconds,
         cpu_seconds=cost.cpu_seconds,
         peak_memory=max(cost.peak_memory, *(model.fit.peak_memory for model in models)),
-        **environment(),
     )
     results.write(out / f"{run.name}.json")
     values = [
