@@ -87,9 +87,10 @@ def match_of(scores: Array, highest: Array | float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The score of every item for one user."""
+    """The score of every item for one user; of a product, also the scores of both models."""
 
     scores: Array
+    factors: tuple[Array, Array] | None = None
 
     @cached_property
     def highest(self) -> float:

@@ -729,7 +729,20 @@ class TaggedModel(Model, abstract=True):
         self.check_fitted()
         i = self.items_.index_of(item_id)
         filters: Filters = {"boost": boost, "unknown": unknown}
-        return self._explanation(i, *self._scored(history, presses, about, steering, filters))
+        state, scored, placed = self._scored(history, presses, about, steering, filters)
+        parts = self._parts(state, np.array([0]), np.array([i]), placed)
+        return Explanation(
+            item_id=self.items_[i],
+            score=float(scored.scores[i]),
+            match=scored.match(i),
+            tags=parts.by_tag(),
+            reasons=tuple(parts.reasons()),
+            title=self.title(i),
+            viewed=parts.by_item(),
+            general=float(parts.general[0]),
+            boost=float(parts.boost[0]),
+            cover=self._cover(i, scored),
+        )
 
     def compare(
         self,
@@ -761,8 +774,19 @@ class TaggedModel(Model, abstract=True):
                 item_id=item_id,
             )
         filters: Filters = {"boost": boost, "unknown": unknown}
-        found = self._scored(history, presses, about, steering, filters)
-        return self._difference((i, other), *found)
+        state, scored, placed = self._scored(history, presses, about, steering, filters)
+        parts = self._parts(state, np.array([0, 0]), np.array([i, other]), placed)
+        return Difference(
+            item_id=self.items_[i],
+            other_id=self.items_[other],
+            score=float(scored.scores[i]),
+            other_score=float(scored.scores[other]),
+            parts=find_parts(parts),
+            title=self.title(i),
+            other_title=self.title(other),
+            cover=self._cover(i, scored),
+            other_cover=self._cover(other, scored),
+        )
 
     def _scored(
         self,
@@ -925,6 +949,10 @@ class TaggedModel(Model, abstract=True):
     def _score(self, state: UserStates, placed: ResolvedFilters) -> Scored:
         return Scored(self._score_block(state, placed)[0])
 
+    def _cover(self, item_index: int, scored: Scored) -> why.Cover | None:
+        """Return which part of a score the reasons cover; None for all of it."""
+        return None
+
     def _entries(
         self,
         places: Array,
@@ -963,6 +991,7 @@ class TaggedModel(Model, abstract=True):
                     boost=boost,
                     other=other,
                     other_share=other / (total or 1.0),
+                    cover=self._cover(i, scored),
                 )
             )
         return entries
@@ -1004,34 +1033,3 @@ class TaggedModel(Model, abstract=True):
             shared = liked[carries[liked]]
             like = tuple(self.title(i) or str(self.items_[i]) for i in shared[:N_LIKE].tolist())
         return replace(reason, own=int(own[group]), of=len(liked), like=like)
-
-    def _explanation(
-        self, i: int, state: UserStates, scored: Scored, placed: ResolvedFilters
-    ) -> Explanation:
-        parts = self._parts(state, np.array([0]), np.array([i]), placed)
-        return Explanation(
-            item_id=self.items_[i],
-            score=float(scored.scores[i]),
-            match=scored.match(i),
-            tags=parts.by_tag(),
-            reasons=tuple(parts.reasons()),
-            title=self.title(i),
-            viewed=parts.by_item(),
-            general=float(parts.general[0]),
-            boost=float(parts.boost[0]),
-        )
-
-    def _difference(
-        self, pair: tuple[int, int], state: UserStates, scored: Scored, placed: ResolvedFilters
-    ) -> Difference:
-        i, other = pair
-        parts = self._parts(state, np.array([0, 0]), np.array(pair), placed)
-        return Difference(
-            item_id=self.items_[i],
-            other_id=self.items_[other],
-            score=float(scored.scores[i]),
-            other_score=float(scored.scores[other]),
-            parts=find_parts(parts),
-            title=self.title(i),
-            other_title=self.title(other),
-        )
