@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from teaser import artifact
 from teaser.data.dataset import Dataset
+from teaser.data.matrix import pack, unpack_mapped
 from teaser.data.metadata import UserFeatures
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
@@ -50,15 +51,11 @@ from teaser.model.extensions.remainder import (
     fit_remainder,
     invert_system,
     neighbour_remainder,
-    pack_remainder,
-    unpack_remainder,
 )
 from teaser.model.extensions.sparse import (
     Encoder,
     SparseEncoder,
-    pack_encoder,
     sparsify,
-    unpack_encoder,
 )
 from teaser.model.extensions.user_features import (
     learn_user_rows,
@@ -449,7 +446,9 @@ class Teaser(TaggedModel):
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
         user_arrays, user_tables = pack_user_rows(self.user_rows_)
-        arrays = {**pack_encoder(self.encoder_), **pack_remainder(self.remainder_), **user_arrays}
+        arrays = pack("encoder", self.encoder_) | user_arrays
+        if self.remainder_ is not None:
+            arrays |= pack("remainder", self.remainder_)
         settings: dict[str, Any] = {"fit": self._solver_report()}
         if self.recipe_ is not None:
             settings["recipe"] = self.recipe_.as_dict()
@@ -462,8 +461,9 @@ class Teaser(TaggedModel):
         """Set what `pack` returned; encoder and remainder stay on disk until used."""
         super().unpack(content)
         arrays, fit = content.arrays, content.settings["fit"]
-        self.encoder_ = unpack_encoder(arrays, self.tag_table_.n_learned)
-        self._remainder = unpack_remainder(arrays, len(self.items_))
+        self.encoder_ = unpack_mapped("encoder", arrays, self.tag_table_.n_learned)
+        if any(name.split(".")[0] == "remainder" for name in arrays):
+            self._remainder = unpack_mapped("remainder", arrays, len(self.items_))
         self._user_rows = unpack_user_rows(arrays, content.tables, self.encoder_.shape[1])
         self.groups_ = Groups.unpack(content)
         recipe = content.settings.get("recipe")

@@ -22,7 +22,7 @@ of some items at a time, and dropped. Weights of columns cancel.
 See docs/users/model.md.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
@@ -30,7 +30,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.matrix import pack
 from teaser.errors import SolverError
 from teaser.model._arrays import (
     Matrix,
@@ -44,7 +43,6 @@ from teaser.model._arrays import (
 )
 from teaser.model._inverse import invert_gram
 from teaser.model.estimate import Estimate, check_fits, dense_rate
-from teaser.model.extensions.sparse import unpack_mapped
 from teaser.model.gpu import free_memory
 from teaser.model.gram import (
     RANK,
@@ -289,21 +287,6 @@ def describe_remainder(
 def without_neighbours(R: sp.csr_array) -> int:
     """Return how many items a remainder adds nothing to, whatever was viewed."""
     return int((np.bincount(R.indices, minlength=R.shape[1]) == 0).sum())
-
-
-def pack_remainder(R: RemainderMatrix | None) -> dict[str, Array]:
-    """Return the arrays to be saved."""
-    if R is None:
-        return {}
-    return {"remainder": R} if isinstance(R, np.ndarray) else pack("remainder", R)
-
-
-def unpack_remainder(arrays: Mapping[str, Array], n_items: int) -> RemainderMatrix | None:
-    """Return what `pack_remainder` took apart; it stays on disk until it is used."""
-    R: RemainderMatrix | None = arrays.get("remainder")
-    if R is None and "remainder.indptr" in arrays:
-        R = unpack_mapped("remainder", arrays, n_items)
-    return R
 
 
 def neighbour_remainder(

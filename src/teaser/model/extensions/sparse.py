@@ -8,7 +8,7 @@ for again: with M the mask of the entries kept,
 where A and B are those of solver/equation.py. Everything is evaluated in items x tags form.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.matrix import pack, saved_parts
 from teaser.model._arrays import Matrix, as_dense, blocks, host_csr, sparse_like, to_host
 from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.parameters import Options, check_share
@@ -218,26 +217,6 @@ class SupportEquation:
             return self.encoder(x)
         D, indptr = self.system.D, np.asarray(self.kept.indptr, like=x)
         return type(D)((x, self.columns, indptr), shape=self.kept.shape)
-
-
-def pack_encoder(encoder: Encoder) -> dict[str, Array]:
-    """Return an encoder as named arrays to be saved."""
-    return pack("encoder", encoder) if sp.issparse(encoder) else {"encoder": np.asarray(encoder)}
-
-
-def unpack_encoder(arrays: Mapping[str, Array], n_tags: int) -> Encoder:
-    """Return the encoder that `pack_encoder` took apart; what was mapped from disk stays there."""
-    return arrays["encoder"] if "encoder" in arrays else unpack_mapped("encoder", arrays, n_tags)
-
-
-def unpack_mapped(name: str, arrays: Mapping[str, Array], n_columns: int) -> sp.csr_array:
-    """Return a sparse matrix of its saved parts; what was mapped from disk stays there."""
-    shape = (arrays[f"{name}.indptr"].size - 1, n_columns)
-    values, indices, indptr = saved_parts(name, arrays, shape)
-    # Made of parts, it would copy those that are views of a larger array, as mapped ones are.
-    matrix = sp.csr_array(shape, dtype=values.dtype)
-    matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
-    return matrix
 
 
 def _tag_squares(system: System) -> Array:
