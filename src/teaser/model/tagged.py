@@ -329,7 +329,7 @@ class TaggedModel(Model, abstract=True):
             The user features (users x user tags), or None.
         """
         rows = self.check_histories(X)
-        sizes = []
+        sizes = [np.zeros((0, len(self.tag_table_.features[0]) + 1))]
         size = max(1, _NUMBERS // max(1, len(self.item_table_)))
         for first in range(0, rows.shape[0], size):
             some = slice(first, first + size)
@@ -338,7 +338,7 @@ class TaggedModel(Model, abstract=True):
             user, place = np.nonzero(lists[some, :shown] >= 0)
             parts = self._parts(states, user, lists[some][user, place])
             sizes.append(score_sizes(self.tag_table_, parts))
-        return mean_shares(self.tag_table_, sizes)
+        return mean_shares(self.tag_table_, np.concatenate(sizes))
 
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (users x items)."""

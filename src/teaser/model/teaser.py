@@ -661,7 +661,7 @@ def _fit_parts(
     L = l1 * to_host(system.row_penalty).astype(np.float64)
     padded = sp.csr_array(D, copy=True)
     padded.resize((len(L), D.shape[1]))  # rows of user features are empty
-    explained = Explained.build(system.gram, solution.encoder, padded, L)
+    explained = Explained(system.gram, solution.encoder, padded, L)
     R = neighbour_remainder(system.gram, prepared.near[m], L + kappa, explained)
     return solution, system, D, R
 

@@ -373,27 +373,20 @@ def _solve_small(
     return np.asarray(np.linalg.solve(A, right[:, :, None])[:, :, 0], like=G)
 
 
-@dataclass(frozen=True, eq=False)
 class Explained:
-    """What tags explain: H E (items x tags) where the Gram lives; D and beta in main memory."""
+    """What tags explain: H E (items x tags) where the Gram lives; D and beta in main memory.
 
-    HE: Array
-    D: sp.csr_array
-    beta: Array
+    Parameters
+    ----------
+    encoder
+        E with all rows, an array or csr (rows of G x tags).
+    D
+        The decoder without weights of columns, csr (rows of G x tags).
+    penalty
+        The diagonal of L, in main memory.
+    """
 
-    @classmethod
-    def build(cls, gram: Gram, encoder: Matrix, D: Matrix, penalty: Array) -> "Explained":
-        """Prepare what every item needs.
-
-        Parameters
-        ----------
-        encoder
-            E with all rows, an array or csr (rows of G x tags).
-        D
-            The decoder without weights of columns, csr (rows of G x tags).
-        penalty
-            The diagonal of L, in main memory.
-        """
+    def __init__(self, gram: Gram, encoder: Matrix, D: Matrix, penalty: Array) -> None:
         g, D = gram.diagonal(), host_csr(D)
         L = np.asarray(penalty.astype(gram.dtype), like=g)
         owner: Array = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
@@ -412,7 +405,7 @@ class Explained:
             HE += L[:, None] * E
             parts = to_host(E[np.asarray(owner, like=g), np.asarray(D.indices, like=g)])
             beta = np.bincount(owner, parts.astype(np.float64) * D.data, minlength=D.shape[0])
-        return cls(HE, D, beta)
+        self.HE, self.D, self.beta = HE, D, beta
 
     @property
     def n_tags(self) -> Array:
