@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +32,7 @@ from teaser.data.tags import (
 from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
 from teaser.leaning import Carriers, find_carriers, find_group_carriers
+from teaser.parameters import is_number
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 Array = NDArray[Any]
@@ -343,8 +343,7 @@ class ItemTable:
         if not isinstance(history, Mapping):
             return dict.fromkeys((self.ids.index_of(item_id) for item_id in history), 1.0)
         for item_id, strength in history.items():
-            is_number = isinstance(strength, Real) and not isinstance(strength, bool)
-            if not is_number or not math.isfinite(strength):
+            if not is_number(strength) or not math.isfinite(strength):
                 raise ParameterError(
                     f"The strength of an item must be a finite number, found {strength!r} for "
                     f"{item_id!r}. A disliked item has one below 0."
@@ -627,6 +626,13 @@ class TagTable:
         """The items that carry each tag; popularity and general appeal have none."""
         apart = [self.popularity] if self.general is None else [self.popularity, self.general]
         return find_carriers(self.decoder, apart)
+
+    @cached_property
+    def rarity(self) -> Array:
+        """log(1 + items / carriers) of each tag; 0 for popularity, general appeal and unused."""
+        counts = self.carriers.counts
+        n_items = self.decoder.shape[0]
+        return np.where(counts > 0, np.log1p(n_items / np.maximum(1, counts)), 0.0)
 
     @cached_property
     def named_by_titles(self) -> Array:

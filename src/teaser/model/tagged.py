@@ -1004,9 +1004,8 @@ class TaggedModel(Model, abstract=True):
         liked, listed
             Their positions.
         """
-        counts, rows = self.tag_table_.carriers.counts, self.decoder_[liked]
-        rarity = np.where(counts > 0, np.log1p(len(self.items_) / np.maximum(1, counts)), 0.0)
-        rows.data = rows.data * rarity[rows.indices]
+        rows = self.decoder_[liked]
+        rows.data = rows.data * self.tag_table_.rarity[rows.indices]
         return np.asarray((self.decoder_[listed] @ rows.T).todense())
 
     def _with_evidence(self, reason: why.AnyReason, own: Array, liked: Array) -> why.AnyReason:
