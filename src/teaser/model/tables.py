@@ -121,19 +121,19 @@ class Basis:
         features = [first[int(g)].feature for g in self.group[self.n_learned :]]
         return (*(_unused_tag(feature, tags) for feature in features), GENERAL)
 
-    def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+    def pack(self) -> "Packed":
         """Return settings and arrays to be saved."""
-        names = ("group", "share", "q")
-        arrays = {f"basis.{name}": np.asarray(getattr(self, name)) for name in names}
-        return {"omega": self.omega}, arrays
+        arrays = {"basis.group": self.group, "basis.share": self.share, "basis.q": self.q}
+        return Packed({"omega": self.omega}, arrays)
 
     @classmethod
-    def unpack(cls, settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self | None:
+    def unpack(cls, content: Content) -> Self | None:
         """Return what `pack` gave, or None for a model that was saved without a basis."""
-        if "basis.q" not in arrays:
+        if "basis.q" not in content.arrays:
             return None
-        group, share, q = (np.array(arrays[f"basis.{name}"]) for name in ("group", "share", "q"))
-        return cls(group, share, q, float(settings["omega"]))
+        names = ("group", "share", "q")
+        group, share, q = (np.array(content.arrays[f"basis.{name}"]) for name in names)
+        return cls(group, share, q, float(content.settings["omega"]))
 
     @cached_property
     def _n_groups(self) -> int:
@@ -465,7 +465,7 @@ class TagTable:
         D = unpack("decoder", content.arrays, (n_items, n_tags)).astype(np.float64)
         if (n_items, n_tags) != (len(content.tables["items"]), len(tags)):
             raise ValueError("its decoder, items and tags are of different sizes")
-        basis = Basis.unpack(content.settings, content.arrays)
+        basis = Basis.unpack(content)
         named = content.settings.get("aliases", [])
         aliases = {Tag(*old): Tag(*new) for old, new in named}
         rules = Rules.from_dict(content.settings["rules"])
@@ -487,7 +487,7 @@ class TagTable:
             own |= Packed(arrays={"item_scale": self.item_scale})
         if self.spread is not None:
             own |= Packed({"spread": self.spread})
-        return own if self.basis is None else own | Packed(*self.basis.pack())
+        return own if self.basis is None else own | self.basis.pack()
 
     @property
     def n_learned(self) -> int:
