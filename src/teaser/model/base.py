@@ -328,13 +328,12 @@ class Model(Parametrised, ABC):
         return found
 
     def _repr_html_(self) -> str:
-        recipe = getattr(self, "recipe_", None)
         return draw_model(
             repr(self),
             facts=self._facts(),
             parameters=self.written_parameters(),
             changed=list(self.written_parameters(defaults=False)),
-            recipe="" if recipe is None else recipe.draw(),
+            recipe=getattr(self, "recipe_", None),
         )
 
     def save(self, folder: str | Path) -> None:
