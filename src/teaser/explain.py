@@ -693,28 +693,6 @@ def number_features(tags: Sequence[Tag]) -> tuple[list[str], Array]:
     return list(number), np.array(numbers, dtype=np.int64)
 
 
-def sum_impacts(
-    affinities: Array, mass: Array, features: Sequence[str], numbers: Array
-) -> dict[str, float]:
-    """Return each feature's share of sum_j |a_j| sum_i D_ij; they sum to 1 unless all are 0.
-
-    Parameters
-    ----------
-    mass
-        The column sums of the decoder; general appeal, which is no feature, has none.
-    features, numbers
-        The features, and the number of each tag's feature, as `number_features` returns them.
-    """
-    # |a_j| sum_i D_ij for each tag j
-    parts = np.abs(affinities) * mass
-    total = float(parts.sum())
-    shares: Array = np.bincount(numbers, weights=parts, minlength=len(features))
-    if total > 0:
-        shares = shares / total
-    pairs = zip(features, shares.tolist(), strict=True)
-    return {feature: share for feature, share in pairs if feature != GENERAL.feature}
-
-
 # The most parts that the sentence of a difference names on each side.
 _FOR, _AGAINST = 3, 2
 # Parts below this share are not named in a sentence.

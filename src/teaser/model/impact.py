@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.explain import PARTS, Parts
-from teaser.model.scores import UserStates, press_steps, score_parts, tag_steps, top_k_rows
+from teaser.model.scores import (
+    UserStates,
+    press_steps,
+    score_parts,
+    tag_steps,
+    top_k_rows,
+    user_blocks,
+)
 from teaser.model.tables import TagTable
 from teaser.transparency import OTHER_PARTS, Impacts
 
@@ -17,8 +24,6 @@ Array = NDArray[Any]
 # The length of the lists that are measured, and the most people.
 K = 20
 PEOPLE = 300
-# Scores of one block of people, about 8 MB.
-_NUMBERS = 2**20
 
 
 def measured_users(has_history: Array) -> Array:
@@ -37,11 +42,10 @@ def measure_impacts(model: Any, states: UserStates) -> Impacts | None:
         People with a history, as they are scored with the default steering.
     """
     rng = np.random.default_rng(0)
-    size = max(1, _NUMBERS // max(1, len(model.item_table_)))
     n_people, (names, numbers) = states.rows.shape[0], model.tag_table_.features
     parts = [
-        list_people(model, states.at(slice(first, first + size)), rng=rng)
-        for first in range(0, n_people, size)
+        list_people(model, states.at(some), rng=rng)
+        for some in user_blocks(n_people, len(model.item_table_))
     ]
     if not parts:
         return None

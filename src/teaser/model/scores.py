@@ -22,6 +22,8 @@ from teaser.model.tables import ItemTable, TagTable
 from teaser.profile import MAX_PRESSES, OWN_POWER, PAPER_STEP, Steering, press_moves
 
 Array = NDArray[Any]
+# Scores of one block of users.
+_NUMBERS = 2**20
 # From so many users on, histories are summed by compiled loops.
 _MANY_USERS = 32
 # The rank that an ordinary item reaches by all presses on one of its tags.
@@ -72,6 +74,12 @@ class UserStates:
     def __iter__(self) -> Iterator["UserStates"]:
         """Yield the users one by one."""
         return (self.at([user]) for user in range(len(self.values)))
+
+
+def user_blocks(n_users: int, n_items: int) -> Iterator[slice]:
+    """Yield blocks of users whose scores take about 8 MB."""
+    size = max(1, _NUMBERS // max(1, n_items))
+    return (slice(first, first + size) for first in range(0, n_users, size))
 
 
 def match_of(scores: Array, highest: Array | float) -> Array:

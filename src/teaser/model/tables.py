@@ -545,6 +545,17 @@ class TagTable:
             sums[self.general] = 0.0
         return sums
 
+    def impacts(self, affinities: Array) -> dict[str, float]:
+        """Return each feature's share of sum_j |a_j| sum_i D_ij; they sum to 1 unless all are 0.
+
+        General appeal is no feature.
+        """
+        features, numbers = self.features
+        parts = np.abs(affinities) * self.mass
+        shares = np.bincount(numbers, parts, minlength=len(features)) / (float(parts.sum()) or 1.0)
+        pairs = zip(features, shares.tolist(), strict=True)
+        return {feature: share for feature, share in pairs if feature != GENERAL.feature}
+
     @cached_property
     def usual_weights(self) -> Array:
         """The median weight of each tag in the items that carry it (tags).

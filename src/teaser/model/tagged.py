@@ -67,6 +67,7 @@ from teaser.model.scores import (
     score_parts,
     sum_rows,
     tag_steps,
+    user_blocks,
 )
 from teaser.model.tables import (
     History,
@@ -85,8 +86,6 @@ from teaser.transparency import DataSources, Transparency
 Array = NDArray[Any]
 # A group with most of a history that is longer tells nothing of a user.
 _FEW = 4
-# Scores of one block of users, about 8 MB.
-_NUMBERS = 2**20
 # The certainty of a profile is measured on these lengths, each on so many users at least.
 _SHORT, _FEWEST = (2, 3, 5, 8), 20
 
@@ -266,9 +265,7 @@ class TaggedModel(Model, abstract=True):
         """
         states = self.user_states(self.check_histories(X), presses, steering=steering, about=about)
         out = np.zeros((states.rows.shape[0], len(self.tags_)))
-        size = max(1, _NUMBERS // max(1, len(self.item_table_)))
-        for first in range(0, len(out), size):
-            some = slice(first, first + size)
+        for some in user_blocks(len(out), len(self.item_table_)):
             out[some] = self._leanings(states.at(some))
         return out
 
@@ -330,9 +327,7 @@ class TaggedModel(Model, abstract=True):
         """
         rows = self.check_histories(X)
         sizes = [np.zeros((0, len(self.tag_table_.features[0]) + 1))]
-        size = max(1, _NUMBERS // max(1, len(self.item_table_)))
-        for first in range(0, rows.shape[0], size):
-            some = slice(first, first + size)
+        for some in user_blocks(rows.shape[0], len(self.item_table_)):
             known = None if about is None else about[some]
             states = self.user_states(rows[some], steering=steering, about=known)
             user, place = np.nonzero(lists[some, :shown] >= 0)
@@ -580,7 +575,7 @@ class TaggedModel(Model, abstract=True):
             tags=self.tags_,
             values=values,
             certainty=steering.certainty_of(len(viewed) + bool(known), self.tag_table_.spread),
-            impacts=why.sum_impacts(values, self.tag_table_.mass, *self.tag_table_.features),
+            impacts=self.tag_table_.impacts(values),
             history=tuple(self.items_[i] for i in viewed),
             presses={},
             step=step,
@@ -614,7 +609,7 @@ class TaggedModel(Model, abstract=True):
         return replace(
             learned,
             values=values,
-            impacts=why.sum_impacts(values, self.tag_table_.mass, *self.tag_table_.features),
+            impacts=self.tag_table_.impacts(values),
             presses={self.tags_[place]: steps for place, steps in net.items()},
         )
 
