@@ -345,12 +345,6 @@ class Boosts:
         """What all boosts together add to each item (items)."""
         return np.asarray(self.parts.sum(axis=1)).ravel()
 
-    def of(self, item_index: int) -> tuple[tuple[BoostName, float], ...]:
-        """Return the boosts that an item has, by name."""
-        span = slice(self.parts.indptr[item_index], self.parts.indptr[item_index + 1])
-        pairs = zip(self.parts.indices[span].tolist(), self.parts.data[span].tolist(), strict=True)
-        return tuple((self.names[j], part) for j, part in pairs)
-
 
 @dataclass(frozen=True, eq=False)
 class ResolvedFilters:
@@ -379,7 +373,11 @@ class ResolvedFilters:
 
     def boosts_of(self, item_index: int) -> tuple[tuple[BoostName, float], ...]:
         """Return the boosts that an item has, by name."""
-        return () if self.boosts is None else self.boosts.of(item_index)
+        if self.boosts is None:
+            return ()
+        own = self.boosts.parts[[item_index]]
+        pairs = zip(own.indices.tolist(), own.data.tolist(), strict=True)
+        return tuple((self.boosts.names[j], part) for j, part in pairs)
 
 
 NO_FILTERS = ResolvedFilters()
