@@ -81,7 +81,7 @@ def test_several_users_have_the_leanings_of_each(
 def test_a_long_batch_is_computed_in_blocks(model: Teaser, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = model.item_table_.rows([[i, i + 1] for i in range(20)])
     whole = model.leaning_batch(rows)
-    monkeypatch.setattr("teaser.model.tagged._NUMBERS", 3 * len(model.items_))
+    monkeypatch.setattr("teaser.model.scores._NUMBERS", 3 * len(model.items_))
     assert_allclose(model.leaning_batch(rows), whole, atol=1e-12)
 
 

@@ -308,6 +308,41 @@ Array = NDArray[Any]
 PartKind = Literal["general", "tag", "viewed", "disliked", "boost"]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cover:
+    """Which part of the score of a product of two models the reasons cover.
+
+    Attributes
+    ----------
+    explained_by, explained
+        The model that the reasons are of, and its score of the item, to which contributions sum.
+    other, unexplained
+        The other model, and its score, which has no reasons. The score is the product of both,
+        either taken as 0 where it is negative.
+    alone
+        Whether the other model scores nothing for this user, so that the reasons cover the whole
+        score.
+    """
+
+    explained_by: str
+    explained: float
+    other: str
+    unexplained: float
+    alone: bool
+
+    def sentence(self) -> str:
+        """Return as a sentence which part of the score the reasons cover."""
+        if self.alone:
+            return (
+                f"The reasons cover the whole score: {self.other} knows nothing of this user yet."
+            )
+        return (
+            f"The reasons cover the part of {self.explained_by}, {self.explained:.3g}; it is "
+            f"multiplied by the part of {self.other}, {self.unexplained:.3g}, "
+            "which has no reasons."
+        )
+
+
 @dataclass(frozen=True)
 class Explanation(Framed):
     """The score of one item for one user, with all contributions.
@@ -327,6 +362,8 @@ class Explanation(Framed):
         All of them, largest absolute share first; near-equal tags are one reason.
     match
         max(0, score) / the highest score of all items for this profile.
+    cover
+        Which part of the score of a product the reasons cover; None where that is all.
     """
 
     item_id: int | str
@@ -338,6 +375,7 @@ class Explanation(Framed):
     viewed: Mapping[int | str, float] = field(default_factory=dict, repr=False)
     general: float = 0.0
     boost: float = 0.0
+    cover: Cover | None = field(default=None, repr=False)
 
     @property
     def contributions(self) -> dict[Tag, float]:
@@ -376,9 +414,10 @@ class Explanation(Framed):
         return tags / self.total if self.total > 0 else 1.0
 
     def sentences(self) -> list[str]:
-        """Return what general appeal adds, then every reason that adds or takes something."""
+        """Return what general appeal adds, every reason that adds or takes something, the note."""
+        first = [general_sentence(self.general_share)] if self.general else []
         told = tell_reasons([reason for reason in self.reasons if reason.contribution != 0])
-        return [general_sentence(self.general_share), *told] if self.general else told
+        return [*first, *told, *filter(None, [self.note])]
 
     def to_frame(self) -> pl.DataFrame:
         """Return a frame with one row a contribution; the contributions sum to the score.
@@ -401,8 +440,8 @@ class Explanation(Framed):
 
     @property
     def note(self) -> str:
-        """What the reasons cover, as a sentence, where it is not the whole score."""
-        return ""
+        """What the reasons of a product cover, as a sentence; empty for other models."""
+        return "" if self.cover is None else self.cover.sentence()
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Write what adds to the score as lines, for IPython in a terminal."""
@@ -654,28 +693,6 @@ def number_features(tags: Sequence[Tag]) -> tuple[list[str], Array]:
     return list(number), np.array(numbers, dtype=np.int64)
 
 
-def sum_impacts(
-    affinities: Array, mass: Array, features: Sequence[str], numbers: Array
-) -> dict[str, float]:
-    """Return each feature's share of sum_j |a_j| sum_i D_ij; they sum to 1 unless all are 0.
-
-    Parameters
-    ----------
-    mass
-        The column sums of the decoder; general appeal, which is no feature, has none.
-    features, numbers
-        The features, and the number of each tag's feature, as `number_features` returns them.
-    """
-    # |a_j| sum_i D_ij for each tag j
-    parts = np.abs(affinities) * mass
-    total = float(parts.sum())
-    shares: Array = np.bincount(numbers, weights=parts, minlength=len(features))
-    if total > 0:
-        shares = shares / total
-    pairs = zip(features, shares.tolist(), strict=True)
-    return {feature: share for feature, share in pairs if feature != GENERAL.feature}
-
-
 # The most parts that the sentence of a difference names on each side.
 _FOR, _AGAINST = 3, 2
 # Parts below this share are not named in a sentence.
@@ -745,6 +762,8 @@ class Difference(Framed):
         same measure has a difference of 0 and stands at the end.
     title, other_title
         The titles of the items, where they have one.
+    cover, other_cover
+        Which factor of each score of a product the parts cover; None where that is all.
     """
 
     item_id: int | str
@@ -754,6 +773,8 @@ class Difference(Framed):
     parts: tuple[DifferencePart, ...] = field(repr=False)
     title: str | None = None
     other_title: str | None = None
+    cover: Cover | None = field(default=None, repr=False)
+    other_cover: Cover | None = field(default=None, repr=False)
 
     @property
     def difference(self) -> float:
@@ -763,7 +784,9 @@ class Difference(Framed):
     @property
     def explained(self) -> tuple[float, float]:
         """The two scores that the parts sum to."""
-        return self.score, self.other_score
+        if self.cover is None or self.other_cover is None:
+            return self.score, self.other_score
+        return self.cover.explained, self.other_cover.explained
 
     @property
     def total(self) -> float:
@@ -772,8 +795,17 @@ class Difference(Framed):
 
     @property
     def note(self) -> str:
-        """What the parts cover, as a sentence, where it is not the whole of both scores."""
-        return ""
+        """What the parts of a product cover, as a sentence; empty for other models."""
+        own, other = self.cover, self.other_cover
+        if own is None or other is None:
+            return ""
+        if own.alone:
+            return own.sentence()
+        return (
+            f"The parts cover the scores of {own.explained_by}, {own.explained:.3g} and "
+            f"{other.explained:.3g}; each is multiplied by the score of {own.other}, "
+            f"{own.unexplained:.3g} and {other.unexplained:.3g}, which has no reasons."
+        )
 
     def names(self) -> tuple[str, str]:
         """Return the titles of both items, or their ids."""

@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from teaser.errors import counted
 from teaser.steps import Step, fold_small
 from teaser.templates import environment
@@ -267,7 +265,7 @@ def draw_model(
     facts: Mapping[str, str],
     parameters: Mapping[str, str],
     changed: Sequence[str],
-    recipe: Markup | str = "",
+    recipe: Any = None,
 ) -> str:
     """Return a model as HTML.
 
@@ -282,7 +280,7 @@ def draw_model(
     changed
         The names of those that are not the default.
     recipe
-        What `recipe_table` returns, where the recipe was chosen.
+        The `Recipe`, where one was chosen.
     """
     said = ", ".join(f"{value} {name}" for name, value in facts.items())
     return _draw(
@@ -290,40 +288,9 @@ def draw_model(
     )
 
 
-def draw_recipe(recipe: Markup) -> str:
-    """Return a record of trials as HTML, given what `recipe_table` returned."""
-    return _draw("recipe", drawn=recipe)
-
-
-def recipe_table(
-    names: Sequence[str],
-    rows: Mapping[str, Sequence[str]],
-    *,
-    narrow: int,
-    chosen: str,
-    why: str,
-    n_users: int,
-    left_out: Mapping[str, str],
-) -> Markup:
-    """Return what a fit tried, what it chose and why.
-
-    Parameters
-    ----------
-    names
-        The headings after that of the recipe.
-    rows
-        The best trial of each recipe and of the models to compare with, as cells by name.
-    narrow
-        How many of the columns narrow screens show.
-    chosen
-        The name of the recipe that was fitted.
-    n_users
-        How many users were held out.
-    left_out
-        What was not tried or failed, with the reason.
-    """
-    drawn: Markup = _macros().trials(names, rows, narrow, chosen, why, n_users, left_out)
-    return drawn
+def draw_recipe(recipe: Any) -> str:
+    """Return a record of trials, a `Recipe`, as HTML."""
+    return _draw("recipe", tried=recipe)
 
 
 def draw_check(parts: Mapping[str, float], *, lines: Sequence[str], n_users: int, top: int) -> str:

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from teaser.errors import LimitError, ParameterError, counted, shortened
 from teaser.frame import Framed, make_frame
 from teaser.leaning import LeaningBase, LeaningPart
 from teaser.notebook import FeatureBars, TagBar, draw_profile
+from teaser.parameters import is_number
 
 Array = NDArray[Any]
 POPULARITY = Tag("popularity", "popularity")
@@ -91,10 +91,8 @@ class Steering:
                 raise ParameterError(f"{name} must be a number above {least:g}, found {value!r}.")
         if self.certainty is not None and not callable(self.certainty):
             raise ParameterError("certainty must be a function of the length of a history.")
-        balance = self.balance
-        is_number = isinstance(balance, Real) and not isinstance(balance, bool)
-        if not is_number or not 0 <= balance <= 1:
-            raise ParameterError(f"balance must be a number from 0 to 1, found {balance!r}.")
+        if not is_number(self.balance) or not 0 <= self.balance <= 1:
+            raise ParameterError(f"balance must be a number from 0 to 1, found {self.balance!r}.")
 
     @property
     def fixed_step(self) -> float | None:

@@ -1,13 +1,13 @@
 """Recommended items: one entry, the list of a user, and the lists of several users."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from teaser.errors import ParameterError, counted
-from teaser.explain import AnyReason, BoostReason, Reason, named_reason, short_reasons
+from teaser.explain import AnyReason, BoostReason, Cover, Reason, named_reason, short_reasons
 from teaser.frame import FrameList, as_pandas, id_type, make_frame
 from teaser.notebook import Card, draw_list
 from teaser.profile import GENERAL
@@ -30,6 +30,8 @@ class Recommendation:
         What all tags and viewed items add that are not among the reasons, and its signed share:
         small ones, and tags whose contribution goes against the leaning towards them. The score
         is `general + sum(r.contribution for r in reasons) + other`.
+    cover
+        Which part of the score of a product the reasons cover; None where that is all.
     """
 
     item_id: int | str
@@ -42,6 +44,7 @@ class Recommendation:
     boost: float = 0.0
     other: float = 0.0
     other_share: float = 0.0
+    cover: Cover | None = field(default=None, repr=False)
 
     def line(self) -> str:
         """Return the item, its match and its main reasons in a line."""
@@ -53,8 +56,8 @@ class Recommendation:
 
     @property
     def note(self) -> str:
-        """What the reasons cover, as a sentence, where it is not the whole score."""
-        return ""
+        """What the reasons of a product cover, as a sentence; empty for other models."""
+        return "" if self.cover is None else self.cover.sentence()
 
 
 class Recommendations(FrameList[Recommendation]):

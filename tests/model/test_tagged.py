@@ -206,7 +206,7 @@ def test_strengths_reach_scores_explanations_and_origins(make: Any, dataset: Dat
     for item in ("i3", "i9", "i20"):
         said = model.explain(item, history)
         assert said.score == pytest.approx(scores[int(item[1:])], rel=1e-6)
-        covered = said.cover.explained if hasattr(said, "cover") else said.score
+        covered = said.cover.explained if said.cover else said.score
         total = said.general + sum(said.tags.values()) + sum(said.viewed.values())
         assert total == pytest.approx(covered, rel=1e-9)
     values = model.tag_table_.apply_basis(model.encode(sp.csr_array(row)))[0]

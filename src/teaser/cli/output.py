@@ -76,7 +76,9 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, Tag):
         return str(value)
     if is_dataclass(value):
-        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
+        named = ((f.name, getattr(value, f.name)) for f in fields(value))
+        # Only answers of a product have a cover.
+        return {n: to_plain(x) for n, x in named if x is not None or not n.endswith("cover")}
     if isinstance(value, Mapping):
         return {str(key): to_plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

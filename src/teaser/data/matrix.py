@@ -130,8 +130,10 @@ def read_only(matrix: Any) -> sp.csr_array:
     return out
 
 
-def pack(name: str, matrix: sp.csr_array) -> dict[str, Array]:
-    """Return the parts of a sparse matrix as named arrays; values that are all 1 are left out."""
+def pack(name: str, matrix: Any) -> dict[str, Array]:
+    """Return a matrix as named arrays, of a csr one its parts; values all 1 are left out."""
+    if not sp.issparse(matrix):
+        return {name: np.asarray(matrix)}
     parts = {f"{name}.indices": matrix.indices, f"{name}.indptr": matrix.indptr}
     if not (matrix.data == 1).all():
         parts[f"{name}.data"] = matrix.data
@@ -142,6 +144,18 @@ def unpack(name: str, arrays: Mapping[str, Array], shape: tuple[int, int]) -> sp
     """Return the sparse matrix that `pack` took apart."""
     values, indices, indptr = saved_parts(name, arrays, shape)
     return sp.csr_array((np.array(values), np.array(indices), np.array(indptr)), shape=shape)
+
+
+def unpack_mapped(name: str, arrays: Mapping[str, Array], n_columns: int) -> Any:
+    """Return the array or csr matrix that `pack` took apart; what is mapped stays on disk."""
+    if f"{name}.indptr" not in arrays:
+        return arrays[name]
+    shape = (arrays[f"{name}.indptr"].size - 1, n_columns)
+    values, indices, indptr = saved_parts(name, arrays, shape)
+    # Made of parts, it would copy those that are views of a larger array, as mapped ones are.
+    matrix = sp.csr_array(shape, dtype=values.dtype)
+    matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
+    return matrix
 
 
 def saved_parts(

@@ -140,13 +140,8 @@ class AllLists:
     def __init__(self, model: Any, source: Any, options: AllOptions) -> None:
         model.check_fitted()
         given: dict[str, Any] = dict(options)
-        known = (*AllOptions.__annotations__, "out")
+        known = AllOptions.__annotations__
         check_names(given, [name for name in known if name not in model.lacks_options])
-        if "out" in given:
-            raise ParameterError(
-                "recommend_stream yields frames and writes no file, found "
-                f"out={str(given['out'])!r}. Use recommend_all to write one."
-            )
         users = given.pop("users", None)
         filters = {name: given.pop(name) for name in Filters.__annotations__ if name in given}
         self.placed: ResolvedFilters = model.place_filters(filters)
@@ -464,10 +459,8 @@ def _check_file(out: Any) -> Path:
     if not isinstance(out, str | Path) or Path(out).suffix != ".parquet":
         raise ParameterError(f"Lists are written as a parquet file, found out={str(out)!r}.")
     path = Path(out)
-    if not path.parent.is_dir():
-        raise ParameterError(f"There is no folder {path.parent}. Make it first.")
-    if path.is_dir():
-        raise ParameterError(f"{path} is a folder. Name a file.")
+    if path.is_dir() or not path.parent.is_dir():
+        raise ParameterError(f"{path} is a folder, or in no folder. Name a file.")
     return path
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from teaser import artifact
 from teaser.artifact import Content, find_not_finite
 from teaser.data.dataset import Dataset
-from teaser.data.matrix import Ids
+from teaser.data.matrix import Ids, pack, unpack_mapped
 from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError
 from teaser.explain import BoostReason
 from teaser.model.all_lists import (
@@ -75,7 +75,8 @@ class Model(Parametrised, ABC):
     iterations_: int | None = None
     residual_: float | None = None
 
-    # Learned arrays to be saved; as attributes their names end in an underscore.
+    # Learned arrays, or csr matrices with a column for each item, that are saved. As attributes
+    # their names end in an underscore.
     learned_arrays: ClassVar[tuple[str, ...]] = ()
 
     # Whether `recommend_all` may score several batches at a time, in threads.
@@ -327,13 +328,12 @@ class Model(Parametrised, ABC):
         return found
 
     def _repr_html_(self) -> str:
-        recipe = getattr(self, "recipe_", None)
         return draw_model(
             repr(self),
             facts=self._facts(),
             parameters=self.written_parameters(),
             changed=list(self.written_parameters(defaults=False)),
-            recipe="" if recipe is None else recipe.draw(),
+            recipe=getattr(self, "recipe_", None),
         )
 
     def save(self, folder: str | Path) -> None:
@@ -368,12 +368,15 @@ class Model(Parametrised, ABC):
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
-        return Packed(arrays={name: getattr(self, f"{name}_") for name in self.learned_arrays})
+        found: dict[str, Array] = {}
+        for name in self.learned_arrays:
+            found |= pack(name, getattr(self, f"{name}_"))
+        return Packed(arrays=found)
 
     def unpack(self, content: Content) -> None:
         """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         for name in self.learned_arrays:
-            setattr(self, f"{name}_", content.arrays[name])
+            setattr(self, f"{name}_", unpack_mapped(name, content.arrays, len(self.items_)))
 
     def _not_fitted(self) -> NotFittedError:
         return NotFittedError(

@@ -97,23 +97,19 @@ class Estimate:
         """Bytes in all."""
         return sum(self.memory.values())
 
-    @property
-    def parts(self) -> str:
-        """The memory of each part, as a text."""
-        return ", ".join(f"{name} {say_bytes(size)}" for name, size in self.memory.items())
-
     def shortage(self) -> str | None:
         """Return what is needed and what there is where the fit needs too much memory, or None."""
         need, have = self.total_memory, memory_of_machine()
         if need <= have:
             return None
-        return f"it needs {say_bytes(need)} ({self.parts}), and this machine has {say_bytes(have)}"
+        parts = say_parts(self.memory)
+        return f"it needs {say_bytes(need)} ({parts}), and this machine has {say_bytes(have)}"
 
     def lines(self, limit: int | None = None) -> list[str]:
         """Return the estimate as sentences, beside the machine's memory or a limit."""
         have = memory_of_machine() if limit is None else limit
         return [
-            f"memory {say_bytes(self.total_memory)} of {say_bytes(have)}: {self.parts}",
+            f"memory {say_bytes(self.total_memory)} of {say_bytes(have)}: {say_parts(self.memory)}",
             f"time {say_seconds(self.seconds)}: {self.gram} Gram, {self.iterations} iterations",
         ]
 
@@ -193,9 +189,8 @@ def check_fits(
     """
     need, have = sum(memory.values()), memory_of_machine() if have is None else have
     if need > have:
-        parts = ", ".join(f"{name} {say_bytes(part)}" for name, part in memory.items())
         raise ResourceError(
-            f"{what} needs {say_bytes(need)} ({parts}), and {there} {say_bytes(have)}. "
+            f"{what} needs {say_bytes(need)} ({say_parts(memory)}), and {there} {say_bytes(have)}. "
             f"Use {advice}."
         )
 
@@ -231,6 +226,11 @@ def explained_memory_error(what: str) -> Iterator[None]:
 def dense_rate(dtype: str) -> float:
     """Return the operations a second of all cores in dense products, nominally."""
     return n_cores() * _DENSE_RATE * 4 / np.dtype(dtype).itemsize
+
+
+def say_parts(memory: Mapping[str, int]) -> str:
+    """Return the bytes of each part as a text."""
+    return ", ".join(f"{name} {say_bytes(size)}" for name, size in memory.items())
 
 
 def say_seconds(seconds: float) -> str:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -20,6 +19,7 @@ from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError, UnknownNameError, closest, closest_names
 from teaser.explain import BoostName
 from teaser.model.tables import ItemTable, TagTable
+from teaser.parameters import is_number
 
 Array = NDArray[Any]
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
@@ -345,12 +345,6 @@ class Boosts:
         """What all boosts together add to each item (items)."""
         return np.asarray(self.parts.sum(axis=1)).ravel()
 
-    def of(self, item_index: int) -> tuple[tuple[BoostName, float], ...]:
-        """Return the boosts that an item has, by name."""
-        span = slice(self.parts.indptr[item_index], self.parts.indptr[item_index + 1])
-        pairs = zip(self.parts.indices[span].tolist(), self.parts.data[span].tolist(), strict=True)
-        return tuple((self.names[j], part) for j, part in pairs)
-
 
 @dataclass(frozen=True, eq=False)
 class ResolvedFilters:
@@ -379,7 +373,11 @@ class ResolvedFilters:
 
     def boosts_of(self, item_index: int) -> tuple[tuple[BoostName, float], ...]:
         """Return the boosts that an item has, by name."""
-        return () if self.boosts is None else self.boosts.of(item_index)
+        if self.boosts is None:
+            return ()
+        own = self.boosts.parts[[item_index]]
+        pairs = zip(own.indices.tolist(), own.data.tolist(), strict=True)
+        return tuple((self.boosts.names[j], part) for j, part in pairs)
 
 
 NO_FILTERS = ResolvedFilters()
@@ -474,8 +472,7 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
 
 def check_boost(name: object, number: Any) -> float:
     """Return the number of a boost, or raise unless it is finite."""
-    is_number = isinstance(number, Real) and not isinstance(number, bool)
-    if not is_number or not math.isfinite(number):
+    if not is_number(number) or not math.isfinite(number):
         shown = str(name) if isinstance(name, Tag) else repr(name)
         raise ParameterError(f"The boost of {shown} must be a finite number, found {number!r}.")
     return float(number)

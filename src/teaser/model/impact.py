@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.explain import PARTS, Parts
-from teaser.model.scores import UserStates, press_steps, score_parts, tag_steps, top_k_rows
+from teaser.model.scores import (
+    UserStates,
+    press_steps,
+    score_parts,
+    tag_steps,
+    top_k_rows,
+    user_blocks,
+)
 from teaser.model.tables import TagTable
 from teaser.transparency import OTHER_PARTS, Impacts
 
@@ -17,35 +24,6 @@ Array = NDArray[Any]
 # The length of the lists that are measured, and the most people.
 K = 20
 PEOPLE = 300
-# Scores of one block of people, about 8 MB.
-_NUMBERS = 2**20
-
-
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """The lists of several people, and the tag that each of them pressed.
-
-    Attributes
-    ----------
-    places
-        The positions of the listed items (people x K), -1 after the end of a list.
-    sizes
-        The absolute contributions of each feature and of viewed items to each listed item
-        (listed items x features + 1), features as in `TagTable.features`, general appeal among
-        them.
-    pressed
-        The column of the tag that each person pressed; -1 if no listed item has a tag.
-    steps
-        How far one press moves an affinity of each person.
-    changed
-        How many items of the list the press exchanged (people).
-    """
-
-    places: Array
-    sizes: Array
-    pressed: Array
-    steps: Array
-    changed: Array
 
 
 def measured_users(has_history: Array) -> Array:
@@ -64,24 +42,24 @@ def measure_impacts(model: Any, states: UserStates) -> Impacts | None:
         People with a history, as they are scored with the default steering.
     """
     rng = np.random.default_rng(0)
-    size = max(1, _NUMBERS // max(1, len(model.item_table_)))
+    n_people, (names, numbers) = states.rows.shape[0], model.tag_table_.features
     parts = [
-        list_people(model, states.at(slice(first, first + size)), rng=rng)
-        for first in range(0, states.rows.shape[0], size)
+        list_people(model, states.at(some), rng=rng)
+        for some in user_blocks(n_people, len(model.item_table_))
     ]
-    share = mean_shares(model.tag_table_, [part.sizes for part in parts])
+    if not parts:
+        return None
+    sizes, pressed, steps, changed = (np.concatenate(each) for each in zip(*parts, strict=True))
+    share = mean_shares(model.tag_table_, sizes)
     if share.total == 0:
         return None
-    names, numbers = model.tag_table_.features
-    pressed = np.concatenate([part.pressed for part in parts])
-    changed = np.concatenate([part.changed for part in parts])[pressed >= 0]
-    feature = numbers[pressed[pressed >= 0]]
+    changed, feature = changed[pressed >= 0], numbers[pressed[pressed >= 0]]
     return Impacts(
-        n_people=len(pressed),
+        n_people=n_people,
         k=K,
         **{part: share.parts[part] for part in OTHER_PARTS},
         features=share.features,
-        step=float(np.mean(np.concatenate([part.steps for part in parts]))),
+        step=float(np.mean(steps)),
         press_change=float(changed.mean()) if len(changed) else 0.0,
         press_changes={names[f]: float(changed[feature == f].mean()) for f in np.unique(feature)},
     )
@@ -112,19 +90,18 @@ class ListShares:
         return sum(self.parts.values())
 
 
-def mean_shares(table: TagTable, sizes: Sequence[Array]) -> ListShares:
+def mean_shares(table: TagTable, sizes: Array) -> ListShares:
     """Return the mean shares; an item whose contributions are all 0 does not count.
 
     Parameters
     ----------
     sizes
-        The absolute contributions to listed items, as in `Lists`.
+        The absolute contributions to listed items, as `score_sizes` returns them.
     """
     names, numbers = table.features
-    every = np.concatenate([np.zeros((0, len(names) + 1)), *sizes])
-    total = every.sum(axis=1)
+    total = sizes.sum(axis=1)
     own = total > 0
-    mean = (every[own] / total[own, None]).sum(axis=0) / max(1, int(own.sum()))
+    mean = (sizes[own] / total[own, None]).sum(axis=0) / max(1, int(own.sum()))
     kinds = np.full(len(names), PARTS.index("declared"))
     kinds[numbers] = table.kinds
     by_part = np.bincount([*kinds, PARTS.index("viewed")], mean, minlength=len(PARTS))
@@ -135,8 +112,14 @@ def mean_shares(table: TagTable, sizes: Sequence[Array]) -> ListShares:
     )
 
 
-def list_people(model: Any, states: UserStates, *, rng: np.random.Generator) -> Lists:
-    """Return the lists of some people, what makes up their scores, and what a press changes.
+def list_people(
+    model: Any, states: UserStates, *, rng: np.random.Generator
+) -> tuple[Array, Array, Array, Array]:
+    """Return what makes up the scores in the lists of some people, and what a press changes.
+
+    The parts are `score_sizes` of the listed items; the column of the tag that each person pressed,
+    -1 if no listed item has a tag; how far one press moves their affinity; and how many items of
+    the list it exchanged.
 
     Parameters
     ----------
@@ -172,7 +155,7 @@ def list_people(model: Any, states: UserStates, *, rng: np.random.Generator) -> 
         values[one, tag] += own[0]
     after = rank(score(values))
     stays = ((places[:, :, None] == after[:, None, :]) & (places >= 0)[:, :, None]).any(axis=2)
-    return Lists(places, sizes, pressed, steps, (places >= 0).sum(axis=1) - stays.sum(axis=1))
+    return sizes, pressed, steps, (places >= 0).sum(axis=1) - stays.sum(axis=1)
 
 
 def score_sizes(table: TagTable, parts: Parts) -> Array:

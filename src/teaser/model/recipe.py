@@ -4,10 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from markupsafe import Markup
-
 from teaser.errors import counted
-from teaser.notebook import draw_recipe, recipe_table
+from teaser.notebook import draw_recipe
 
 
 @dataclass(frozen=True)
@@ -120,24 +118,14 @@ class Recipe:
         names = dict.fromkeys(name for trial in self.tried for name in trial.parts)
         return [n for n in names if any(t.parts.get(n, 0.0) >= 0.005 for t in self.tried)]
 
-    def draw(self) -> Markup:
-        """Return the trials as a table for a notebook."""
-        best = self.table()
-        return recipe_table(
-            self.columns(),
-            {t.name: self.cells(t) for t in best if t.ndcg is not None},
-            narrow=2,
-            chosen=self.chosen,
-            why=self.why,
-            n_users=self.n_users,
-            left_out={t.name: t.reason for t in best if t.ndcg is None and t.reason},
-        )
-
     def __repr__(self) -> str:
         return f"<Recipe: {self.chosen}, {counted(len(self.tried), 'trial')}>"
 
-    def _repr_html_(self) -> str:
-        return draw_recipe(self.draw())
+    def draw(self) -> str:
+        """Return the trials as HTML for a notebook."""
+        return draw_recipe(self)
+
+    _repr_html_ = draw
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values that `from_dict` reads back."""

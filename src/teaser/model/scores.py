@@ -22,6 +22,8 @@ from teaser.model.tables import ItemTable, TagTable
 from teaser.profile import MAX_PRESSES, OWN_POWER, PAPER_STEP, Steering, press_moves
 
 Array = NDArray[Any]
+# Scores of one block of users.
+_NUMBERS = 2**20
 # From so many users on, histories are summed by compiled loops.
 _MANY_USERS = 32
 # The rank that an ordinary item reaches by all presses on one of its tags.
@@ -74,6 +76,12 @@ class UserStates:
         return (self.at([user]) for user in range(len(self.values)))
 
 
+def user_blocks(n_users: int, n_items: int) -> Iterator[slice]:
+    """Yield blocks of users whose scores take about 8 MB."""
+    size = max(1, _NUMBERS // max(1, n_items))
+    return (slice(first, first + size) for first in range(0, n_users, size))
+
+
 def match_of(scores: Array, highest: Array | float) -> Array:
     """Return the match of items, shown in percent: max(0, score) / the highest score of all items.
 
@@ -87,9 +95,10 @@ def match_of(scores: Array, highest: Array | float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The score of every item for one user."""
+    """The score of every item for one user; of a product, also the scores of both models."""
 
     scores: Array
+    factors: tuple[Array, Array] | None = None
 
     @cached_property
     def highest(self) -> float:

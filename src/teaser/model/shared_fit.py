@@ -13,7 +13,7 @@ from teaser.model.baselines.ease import EASE
 from teaser.model.baselines.neighbour_ease import NeighbourEASE
 from teaser.model.build import dense_gram
 from teaser.model.estimate import choose_gram
-from teaser.model.extensions.discovered import Discovered, discover, expected_groups
+from teaser.model.extensions.discovered import Discovered, expected_groups, find_groups
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import DenseGram, Gram
@@ -121,15 +121,10 @@ class SharedFits:
 
     def _groups(self, model: Teaser) -> Discovered | None:
         """Return the training data with discovered tags, found once for the same options."""
-        if model.discovered is None:
-            return None
-        how: dict[str, Any] = {"rng": model.rng, "dtype": model.dtype, "device": model.device}
-        key = (model.discovered, *map(str, how.values()))
-        if key not in self._discovered:
-            self._discovered[key] = discover(
-                self.training, model.discovered, previous=self.previous, **how
-            )
-        return self._discovered[key]
+        key = (model.discovered, str(model.rng), model.dtype, model.device)
+        if model.discovered is not None and key not in self._discovered:
+            self._discovered[key] = find_groups(model, self.training, self.previous)
+        return self._discovered.get(key)
 
     def _takes_array(self, model: Teaser) -> bool:
         """Whether a model works on X'X as one array, which all such models share."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +32,7 @@ from teaser.data.tags import (
 from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
 from teaser.leaning import Carriers, find_carriers, find_group_carriers
+from teaser.parameters import is_number
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
 Array = NDArray[Any]
@@ -121,19 +121,19 @@ class Basis:
         features = [first[int(g)].feature for g in self.group[self.n_learned :]]
         return (*(_unused_tag(feature, tags) for feature in features), GENERAL)
 
-    def pack(self) -> tuple[dict[str, Any], dict[str, Array]]:
+    def pack(self) -> "Packed":
         """Return settings and arrays to be saved."""
-        names = ("group", "share", "q")
-        arrays = {f"basis.{name}": np.asarray(getattr(self, name)) for name in names}
-        return {"omega": self.omega}, arrays
+        arrays = {"basis.group": self.group, "basis.share": self.share, "basis.q": self.q}
+        return Packed({"omega": self.omega}, arrays)
 
     @classmethod
-    def unpack(cls, settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self | None:
+    def unpack(cls, content: Content) -> Self | None:
         """Return what `pack` gave, or None for a model that was saved without a basis."""
-        if "basis.q" not in arrays:
+        if "basis.q" not in content.arrays:
             return None
-        group, share, q = (np.array(arrays[f"basis.{name}"]) for name in ("group", "share", "q"))
-        return cls(group, share, q, float(settings["omega"]))
+        names = ("group", "share", "q")
+        group, share, q = (np.array(content.arrays[f"basis.{name}"]) for name in names)
+        return cls(group, share, q, float(content.settings["omega"]))
 
     @cached_property
     def _n_groups(self) -> int:
@@ -343,8 +343,7 @@ class ItemTable:
         if not isinstance(history, Mapping):
             return dict.fromkeys((self.ids.index_of(item_id) for item_id in history), 1.0)
         for item_id, strength in history.items():
-            is_number = isinstance(strength, Real) and not isinstance(strength, bool)
-            if not is_number or not math.isfinite(strength):
+            if not is_number(strength) or not math.isfinite(strength):
                 raise ParameterError(
                     f"The strength of an item must be a finite number, found {strength!r} for "
                     f"{item_id!r}. A disliked item has one below 0."
@@ -466,7 +465,7 @@ class TagTable:
         D = unpack("decoder", content.arrays, (n_items, n_tags)).astype(np.float64)
         if (n_items, n_tags) != (len(content.tables["items"]), len(tags)):
             raise ValueError("its decoder, items and tags are of different sizes")
-        basis = Basis.unpack(content.settings, content.arrays)
+        basis = Basis.unpack(content)
         named = content.settings.get("aliases", [])
         aliases = {Tag(*old): Tag(*new) for old, new in named}
         rules = Rules.from_dict(content.settings["rules"])
@@ -488,7 +487,7 @@ class TagTable:
             own |= Packed(arrays={"item_scale": self.item_scale})
         if self.spread is not None:
             own |= Packed({"spread": self.spread})
-        return own if self.basis is None else own | Packed(*self.basis.pack())
+        return own if self.basis is None else own | self.basis.pack()
 
     @property
     def n_learned(self) -> int:
@@ -545,6 +544,17 @@ class TagTable:
         if self.general is not None:
             sums[self.general] = 0.0
         return sums
+
+    def impacts(self, affinities: Array) -> dict[str, float]:
+        """Return each feature's share of sum_j |a_j| sum_i D_ij; they sum to 1 unless all are 0.
+
+        General appeal is no feature.
+        """
+        features, numbers = self.features
+        parts = np.abs(affinities) * self.mass
+        shares = np.bincount(numbers, parts, minlength=len(features)) / (float(parts.sum()) or 1.0)
+        pairs = zip(features, shares.tolist(), strict=True)
+        return {feature: share for feature, share in pairs if feature != GENERAL.feature}
 
     @cached_property
     def usual_weights(self) -> Array:
@@ -627,6 +637,13 @@ class TagTable:
         """The items that carry each tag; popularity and general appeal have none."""
         apart = [self.popularity] if self.general is None else [self.popularity, self.general]
         return find_carriers(self.decoder, apart)
+
+    @cached_property
+    def rarity(self) -> Array:
+        """log(1 + items / carriers) of each tag; 0 for popularity, general appeal and unused."""
+        counts = self.carriers.counts
+        n_items = self.decoder.shape[0]
+        return np.where(counts > 0, np.log1p(n_items / np.maximum(1, counts)), 0.0)
 
     @cached_property
     def named_by_titles(self) -> Array:

@@ -67,6 +67,7 @@ from teaser.model.scores import (
     score_parts,
     sum_rows,
     tag_steps,
+    user_blocks,
 )
 from teaser.model.tables import (
     History,
@@ -85,8 +86,6 @@ from teaser.transparency import DataSources, Transparency
 Array = NDArray[Any]
 # A group with most of a history that is longer tells nothing of a user.
 _FEW = 4
-# Scores of one block of users, about 8 MB.
-_NUMBERS = 2**20
 # The certainty of a profile is measured on these lengths, each on so many users at least.
 _SHORT, _FEWEST = (2, 3, 5, 8), 20
 
@@ -266,9 +265,7 @@ class TaggedModel(Model, abstract=True):
         """
         states = self.user_states(self.check_histories(X), presses, steering=steering, about=about)
         out = np.zeros((states.rows.shape[0], len(self.tags_)))
-        size = max(1, _NUMBERS // max(1, len(self.item_table_)))
-        for first in range(0, len(out), size):
-            some = slice(first, first + size)
+        for some in user_blocks(len(out), len(self.item_table_)):
             out[some] = self._leanings(states.at(some))
         return out
 
@@ -329,16 +326,14 @@ class TaggedModel(Model, abstract=True):
             The user features (users x user tags), or None.
         """
         rows = self.check_histories(X)
-        sizes = []
-        size = max(1, _NUMBERS // max(1, len(self.item_table_)))
-        for first in range(0, rows.shape[0], size):
-            some = slice(first, first + size)
+        sizes = [np.zeros((0, len(self.tag_table_.features[0]) + 1))]
+        for some in user_blocks(rows.shape[0], len(self.item_table_)):
             known = None if about is None else about[some]
             states = self.user_states(rows[some], steering=steering, about=known)
             user, place = np.nonzero(lists[some, :shown] >= 0)
             parts = self._parts(states, user, lists[some][user, place])
             sizes.append(score_sizes(self.tag_table_, parts))
-        return mean_shares(self.tag_table_, sizes)
+        return mean_shares(self.tag_table_, np.concatenate(sizes))
 
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (users x items)."""
@@ -580,7 +575,7 @@ class TaggedModel(Model, abstract=True):
             tags=self.tags_,
             values=values,
             certainty=steering.certainty_of(len(viewed) + bool(known), self.tag_table_.spread),
-            impacts=why.sum_impacts(values, self.tag_table_.mass, *self.tag_table_.features),
+            impacts=self.tag_table_.impacts(values),
             history=tuple(self.items_[i] for i in viewed),
             presses={},
             step=step,
@@ -614,7 +609,7 @@ class TaggedModel(Model, abstract=True):
         return replace(
             learned,
             values=values,
-            impacts=why.sum_impacts(values, self.tag_table_.mass, *self.tag_table_.features),
+            impacts=self.tag_table_.impacts(values),
             presses={self.tags_[place]: steps for place, steps in net.items()},
         )
 
@@ -729,7 +724,20 @@ class TaggedModel(Model, abstract=True):
         self.check_fitted()
         i = self.items_.index_of(item_id)
         filters: Filters = {"boost": boost, "unknown": unknown}
-        return self._explanation(i, *self._scored(history, presses, about, steering, filters))
+        state, scored, placed = self._scored(history, presses, about, steering, filters)
+        parts = self._parts(state, np.array([0]), np.array([i]), placed)
+        return Explanation(
+            item_id=self.items_[i],
+            score=float(scored.scores[i]),
+            match=scored.match(i),
+            tags=parts.by_tag(),
+            reasons=tuple(parts.reasons()),
+            title=self.title(i),
+            viewed=parts.by_item(),
+            general=float(parts.general[0]),
+            boost=float(parts.boost[0]),
+            cover=self._cover(i, scored),
+        )
 
     def compare(
         self,
@@ -761,8 +769,19 @@ class TaggedModel(Model, abstract=True):
                 item_id=item_id,
             )
         filters: Filters = {"boost": boost, "unknown": unknown}
-        found = self._scored(history, presses, about, steering, filters)
-        return self._difference((i, other), *found)
+        state, scored, placed = self._scored(history, presses, about, steering, filters)
+        parts = self._parts(state, np.array([0, 0]), np.array([i, other]), placed)
+        return Difference(
+            item_id=self.items_[i],
+            other_id=self.items_[other],
+            score=float(scored.scores[i]),
+            other_score=float(scored.scores[other]),
+            parts=find_parts(parts),
+            title=self.title(i),
+            other_title=self.title(other),
+            cover=self._cover(i, scored),
+            other_cover=self._cover(other, scored),
+        )
 
     def _scored(
         self,
@@ -925,6 +944,10 @@ class TaggedModel(Model, abstract=True):
     def _score(self, state: UserStates, placed: ResolvedFilters) -> Scored:
         return Scored(self._score_block(state, placed)[0])
 
+    def _cover(self, item_index: int, scored: Scored) -> why.Cover | None:
+        """Return which part of a score the reasons cover; None for all of it."""
+        return None
+
     def _entries(
         self,
         places: Array,
@@ -963,6 +986,7 @@ class TaggedModel(Model, abstract=True):
                     boost=boost,
                     other=other,
                     other_share=other / (total or 1.0),
+                    cover=self._cover(i, scored),
                 )
             )
         return entries
@@ -975,9 +999,8 @@ class TaggedModel(Model, abstract=True):
         liked, listed
             Their positions.
         """
-        counts, rows = self.tag_table_.carriers.counts, self.decoder_[liked]
-        rarity = np.where(counts > 0, np.log1p(len(self.items_) / np.maximum(1, counts)), 0.0)
-        rows.data = rows.data * rarity[rows.indices]
+        rows = self.decoder_[liked]
+        rows.data = rows.data * self.tag_table_.rarity[rows.indices]
         return np.asarray((self.decoder_[listed] @ rows.T).todense())
 
     def _with_evidence(self, reason: why.AnyReason, own: Array, liked: Array) -> why.AnyReason:
@@ -1004,34 +1027,3 @@ class TaggedModel(Model, abstract=True):
             shared = liked[carries[liked]]
             like = tuple(self.title(i) or str(self.items_[i]) for i in shared[:N_LIKE].tolist())
         return replace(reason, own=int(own[group]), of=len(liked), like=like)
-
-    def _explanation(
-        self, i: int, state: UserStates, scored: Scored, placed: ResolvedFilters
-    ) -> Explanation:
-        parts = self._parts(state, np.array([0]), np.array([i]), placed)
-        return Explanation(
-            item_id=self.items_[i],
-            score=float(scored.scores[i]),
-            match=scored.match(i),
-            tags=parts.by_tag(),
-            reasons=tuple(parts.reasons()),
-            title=self.title(i),
-            viewed=parts.by_item(),
-            general=float(parts.general[0]),
-            boost=float(parts.boost[0]),
-        )
-
-    def _difference(
-        self, pair: tuple[int, int], state: UserStates, scored: Scored, placed: ResolvedFilters
-    ) -> Difference:
-        i, other = pair
-        parts = self._parts(state, np.array([0, 0]), np.array(pair), placed)
-        return Difference(
-            item_id=self.items_[i],
-            other_id=self.items_[other],
-            score=float(scored.scores[i]),
-            other_score=float(scored.scores[other]),
-            parts=find_parts(parts),
-            title=self.title(i),
-            other_title=self.title(other),
-        )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from teaser import artifact
 from teaser.data.dataset import Dataset
+from teaser.data.matrix import pack, unpack_mapped
 from teaser.data.metadata import UserFeatures
 from teaser.data.partitions import Interactions
 from teaser.errors import ParameterError
@@ -50,24 +51,19 @@ from teaser.model.extensions.remainder import (
     fit_remainder,
     invert_system,
     neighbour_remainder,
-    pack_remainder,
-    unpack_remainder,
 )
 from teaser.model.extensions.sparse import (
     Encoder,
     SparseEncoder,
-    pack_encoder,
     sparsify,
-    unpack_encoder,
 )
 from teaser.model.extensions.user_features import (
+    UserRows,
     learn_user_rows,
     learned_features,
     match_rows,
-    pack_user_rows,
     pad_rows,
     stack_interactions,
-    unpack_user_rows,
 )
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs, scale_rows
 from teaser.model.gpu import DeviceScorer, check_device, cupy
@@ -448,23 +444,27 @@ class Teaser(TaggedModel):
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
-        user_arrays, user_tables = pack_user_rows(self.user_rows_)
-        arrays = {**pack_encoder(self.encoder_), **pack_remainder(self.remainder_), **user_arrays}
+        arrays = pack("encoder", self.encoder_)
+        if self.remainder_ is not None:
+            arrays |= pack("remainder", self.remainder_)
         settings: dict[str, Any] = {"fit": self._solver_report()}
         if self.recipe_ is not None:
             settings["recipe"] = self.recipe_.as_dict()
         if self.dataset_path_ is not None:
             settings["dataset"] = self.dataset_path_
-        packed = super().pack() | Packed(settings, arrays, user_tables)
-        return packed if self.groups_ is None else packed | self.groups_.pack()
+        packed = super().pack() | Packed(settings, arrays)
+        for part in (self.user_rows_, self.groups_):
+            packed = packed if part is None else packed | part.pack()
+        return packed
 
     def unpack(self, content: artifact.Content) -> None:
         """Set what `pack` returned; encoder and remainder stay on disk until used."""
         super().unpack(content)
         arrays, fit = content.arrays, content.settings["fit"]
-        self.encoder_ = unpack_encoder(arrays, self.tag_table_.n_learned)
-        self._remainder = unpack_remainder(arrays, len(self.items_))
-        self._user_rows = unpack_user_rows(arrays, content.tables, self.encoder_.shape[1])
+        self.encoder_ = unpack_mapped("encoder", arrays, self.tag_table_.n_learned)
+        if any(name.split(".")[0] == "remainder" for name in arrays):
+            self._remainder = unpack_mapped("remainder", arrays, len(self.items_))
+        self._user_rows = UserRows.unpack(content, self.encoder_.shape[1])
         self.groups_ = Groups.unpack(content)
         recipe = content.settings.get("recipe")
         self.recipe_ = None if recipe is None else Recipe.from_dict(recipe)
@@ -532,10 +532,9 @@ class Prepared:
     near: dict[int, sp.csr_array] = field(default_factory=dict)
 
 
-def fixed_decoder(dataset: Dataset, weights: Weights | None) -> sp.csr_array:
+def fixed_decoder(dataset: Dataset, weights: Weights) -> sp.csr_array:
     """Return D = [S | s popularity] in double precision (items x tags)."""
-    scale = PLAIN.popularity_scale if weights is None else weights.popularity_scale
-    return decoder(dataset.S, scale * popularity(dataset))
+    return decoder(dataset.S, weights.popularity_scale * popularity(dataset))
 
 
 def _prepare(
@@ -558,11 +557,10 @@ def _prepare(
     features = learned_features(model, dataset)
     if model._n_near:
         check_neighbours(model.dtype, model._n_near, n_items=dataset.n_items)
-    groups: Groups | None
     dataset, groups = discovered or find_groups(model, dataset, previous)
     if model.decoder is not None:
         check_carriers(dataset.S)
-    D = pad_rows(fixed_decoder(dataset, model.weights).astype(kind), features)
+    D = pad_rows(fixed_decoder(dataset, weights).astype(kind), features)
     content, given = content_rows(model.content, dataset), not isinstance(model.gram, str)
     if joint is not None:
         check_inverse(D.shape, kind, arrays=1 + keep + given, on_gpu=model.device == "cuda")
@@ -632,7 +630,7 @@ def _fit_parts(
     overwrite
         Whether the memory of an inverse may be used for the remainder.
     """
-    system, D = prepared.system, fixed_decoder(prepared.dataset, model.weights)
+    system, D = prepared.system, fixed_decoder(prepared.dataset, model._weights)
     l1, l2 = float(model.l2_weights), float(model.l2_encoder)
     kappa = 0.0 if model.remainder is None else float(model.remainder.l2)
     if isinstance(system, Inverse):
@@ -661,7 +659,7 @@ def _fit_parts(
     L = l1 * to_host(system.row_penalty).astype(np.float64)
     padded = sp.csr_array(D, copy=True)
     padded.resize((len(L), D.shape[1]))  # rows of user features are empty
-    explained = Explained.build(system.gram, solution.encoder, padded, L)
+    explained = Explained(system.gram, solution.encoder, padded, L)
     R = neighbour_remainder(system.gram, prepared.near[m], L + kappa, explained)
     return solution, system, D, R
 

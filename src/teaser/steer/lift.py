@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.matrix import ItemId
@@ -162,7 +161,7 @@ def smallest_presses(
     time = _Time(seconds)
     barred = model.item_table_.barred(allowed)
     profile = model.profile(history, about=about, steering=steering)
-    case = _case(model, item_id, profile, presses, barred)
+    case = _Case(model, item_id, profile, presses, barred)
     if not case.may_rise:
         return None
     found = {} if case.rank({}) <= k else _search(case, int(k), int(max_presses), time)
@@ -194,21 +193,37 @@ class _Time:
             raise SearchTimeoutError(self.seconds)
 
 
-@dataclass(frozen=True)
 class _Case:
     """One item, one user, and the current presses."""
 
-    D: sp.csr_array
-    item: int
-    values: Array  # affinities before any press
-    weight: float  # factor of the tags' part of a score
-    viewed: Array | None  # part of the viewed items in each score
-    placed: Mapping[int, int]
-    step: float  # what a press moves the score of an item with the tag by
-    steps: Array  # what one press moves the affinity with each tag by
-    power: float  # n presses move it by n^power steps
-    rivals: Array  # False for the history, what is not allowed, and the item itself
-    wins_tie: Array  # against which items an equal score is enough
+    def __init__(
+        self,
+        model: TaggedModel,
+        item_id: ItemId,
+        profile: Profile,
+        presses: PressesLike | None,
+        barred: Array,
+    ) -> None:
+        self.D, self.item = model.decoder_, model.items_.index_of(item_id)
+        seen = [model.items_.index_of(known) for known in profile.history]
+        # False for the history, what is not allowed, and the item itself
+        self.rivals = np.ones(len(model.items_), dtype=bool)
+        self.rivals[barred] = self.rivals[[self.item, *seen]] = False
+        popularity, own = model.popularity_, model.popularity_[self.item]
+        later = np.arange(len(popularity)) >= self.item
+        # Against which items an equal score is enough. As in `top_k`: the more popular item comes
+        # first, then the earlier one.
+        self.wins_tie = (popularity < own) | ((popularity == own) & later)
+        self.wins_tie[self.item] = self.item not in seen and self.item not in barred
+        self.values, self.steps = profile.values, profile.steps  # before any press; of each tag
+        self.weight, self.step, self.power = (
+            profile.tags_weight,
+            profile.step,
+            profile.press_power,
+        )
+        # The part of viewed items in each score.
+        self.viewed = model.viewed_scores(profile) if model.has_remainder else None
+        self.placed = place_presses(presses, model.tag_table_.index)
 
     @property
     def may_rise(self) -> bool:
@@ -245,37 +260,6 @@ class _Case:
             net = np.arange(now, sign * (MAX_PRESSES + 1), sign)
             found.append(np.abs(press_moves(net, self.power) - press_moves(now, self.power)))
         return found
-
-
-def _case(
-    model: TaggedModel,
-    item_id: ItemId,
-    profile: Profile,
-    presses: PressesLike | None,
-    barred: Array,
-) -> _Case:
-    item = model.items_.index_of(item_id)
-    seen = [model.items_.index_of(known) for known in profile.history]
-    rivals = np.ones(len(model.items_), dtype=bool)
-    rivals[barred] = rivals[[item, *seen]] = False
-    popularity, own = model.popularity_, model.popularity_[item]
-    later = np.arange(len(popularity)) >= item
-    # As in `top_k`: the more popular item first, then the earlier one.
-    wins_tie = (popularity < own) | ((popularity == own) & later)
-    wins_tie[item] = item not in seen and item not in barred
-    return _Case(
-        D=model.decoder_,
-        item=item,
-        values=profile.values,
-        weight=profile.tags_weight,
-        viewed=model.viewed_scores(profile) if model.has_remainder else None,
-        placed=place_presses(presses, model.tag_table_.index),
-        step=profile.step,
-        steps=profile.steps,
-        power=profile.press_power,
-        rivals=rivals,
-        wins_tie=wins_tie,
-    )
 
 
 def _search(case: _Case, k: int, max_presses: int, time: _Time) -> dict[int, int] | None:

@@ -37,8 +37,8 @@ class QuickStart:
     def __init__(self, model: TaggedModel) -> None:
         model.check_fitted()
         self.model = model
-        carriers = np.bincount(model.decoder_.indices, minlength=len(model.tags_))
-        self._weights = np.sqrt(carriers[: model.tag_table_.n_personal])
+        table = model.tag_table_
+        self._weights = np.sqrt(table.carriers.counts[: table.n_personal])
         self._order = np.lexsort((np.arange(len(model.items_)), -model.popularity_))
         self._tastes = self._order[:_TASTES]
         self._rows = _directions(model, self._tastes, self._weights)

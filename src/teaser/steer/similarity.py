@@ -99,9 +99,7 @@ def rarity_rows(model: TaggedModel, places: Array | None = None) -> sp.csr_array
     The columns are those of the decoder, with 0 for all but declared and discovered tags. The
     rows are all items, or those at the given positions.
     """
-    n_items, n_tags = model.decoder_.shape
-    carriers = np.bincount(model.decoder_.indices, minlength=n_tags)
-    rarity = np.log1p(n_items / np.maximum(1, carriers))
+    rarity = model.tag_table_.rarity.copy()
     rarity[model.tag_table_.n_personal :] = 0.0
     D = model.decoder_ if places is None else model.decoder_[places]
     data = D.data * rarity[D.indices]

@@ -130,8 +130,17 @@ def statements(
     for name, n in (("known", known), ("guessed", guessed), ("away", away)):
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
             raise ParameterError(f"{name} must be a whole number of at least 0, found {n!r}.")
-    found = _Groups.read(profile)
-    return [] if found is None else found.told(known, guessed, away)
+    base, group = profile.base, profile.near_equal_group
+    strengths = profile.strengths or (1.0,) * len(profile.places)
+    liked = [i for i, x in zip(profile.places, strengths, strict=True) if x > 0]
+    if base is None or group is None or len(liked) < _LEAST_LIKED:
+        return []
+    scores = profile.personal_scores
+    spread, size = float(scores.std()), float(np.abs(scores).max())
+    # Where all items score the same, differences are rounding.
+    if not spread > 1e-9 * size:
+        return []
+    return _Groups(profile, base, group, liked, scores / spread).told(known, guessed, away)
 
 
 def undo_presses(
@@ -188,71 +197,29 @@ def say(statement: Statement) -> str:
     return f"You lean {way} {named}: {own} of your {evidence.of:,}, {n} in {out_of:,} for others."
 
 
-@dataclass(frozen=True, eq=False)
 class _Groups:
-    """The groups of near-equal tags of one profile, as statements see them.
+    """The groups of near-equal tags of one profile, as statements see them (groups).
 
-    Attributes
-    ----------
-    strength
-        Leanings in standard deviations of the person's scores (groups).
-    own, others
-        `own` and `others` of `Evidence` (groups).
-    liked
-        The positions of the liked items of the history.
-    counts
-        How many items carry a tag of each group.
-    sayable
-        Which groups some items carry, but not all, and somebody chose.
-    raised, lowered
-        Which groups have a tag with presses of + or of - (groups).
+    `strength` are leanings in standard deviations of the person's scores, `own` and `others` those
+    of `Evidence`, `counts` how many items carry a tag of each group. Something can be said of
+    groups that some items carry, but not all, and somebody chose: `sayable`. Those `raised` and
+    `lowered` have a tag with presses of + or of -.
     """
 
-    profile: Profile
-    base: LeaningBase
-    group: Array
-    strength: Array
-    own: Array
-    liked: set[int]
-    others: Array
-    counts: Array
-    sayable: Array
-    raised: Array
-    lowered: Array
-
-    @classmethod
-    def read(cls, profile: Profile) -> "_Groups | None":
-        """Return the groups of a profile; None if nothing can be said of it."""
-        base, group = profile.base, profile.near_equal_group
-        strengths = profile.strengths or (1.0,) * len(profile.places)
-        liked = [i for i, x in zip(profile.places, strengths, strict=True) if x > 0]
-        if base is None or group is None or len(liked) < _LEAST_LIKED:
-            return None
-        scores = profile.personal_scores
-        spread, size = float(scores.std()), float(np.abs(scores).max())
-        # Where all items score the same, differences are rounding.
-        if not spread > 1e-9 * size:
-            return None
+    def __init__(
+        self, profile: Profile, base: LeaningBase, group: Array, liked: list[int], scores: Array
+    ) -> None:
+        self.profile, self.base, self.group, self.liked = profile, base, group, set(liked)
         carriers = base.group_carriers
-        counts, others = carriers.counts, carriers.rates(base.popularity)
-        raised, lowered = np.zeros((2, len(counts)), dtype=bool)
+        self.strength, self.counts = carriers.means(scores), carriers.counts
+        self.own = carriers.count_in(np.array(liked, dtype=np.int64))
+        self.others = carriers.rates(base.popularity)
+        self.sayable = (self.counts > 0) & (self.counts < len(scores)) & (self.others > 0)
+        self.raised, self.lowered = np.zeros((2, len(self.counts)), dtype=bool)
         for tag, steps in profile.presses.items():
             number = group[profile.place_of(tag)]
             if number >= 0:
-                (raised if steps > 0 else lowered)[number] = True
-        return cls(
-            profile,
-            base,
-            group,
-            carriers.means(scores) / spread,
-            carriers.count_in(np.array(liked, dtype=np.int64)),
-            set(liked),
-            others,
-            counts,
-            (counts > 0) & (counts < len(scores)) & (others > 0),
-            raised,
-            lowered,
-        )
+                (self.raised if steps > 0 else self.lowered)[number] = True
 
     @property
     def length(self) -> int:

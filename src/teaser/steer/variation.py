@@ -197,7 +197,7 @@ def _tell_most(model: TaggedModel, own: Mapping[int, float]) -> list[int]:
     # A tag with a learned weight below 0 counts against the item.
     positive = [j for j in own if own[j] > 0]
     chosen = [j for j in positive if not model.tags_[j].discovered] or positive
-    carriers = np.bincount(model.decoder_.indices, minlength=len(model.tags_))
+    carriers = model.tag_table_.carriers.counts
     chosen = [j for j in chosen if carriers[j] > 1] or chosen
     apart: dict[int, int] = {}
     firsts: dict[str, int] = {}

@@ -24,7 +24,7 @@ def fit_neighbours(
     """Return the remainder of nearest neighbours for an encoder and a decoder."""
     near = nearest(gram, int(options.neighbours or 0), n_items=n_items)
     L = l1 * row_penalty
-    return neighbour_remainder(gram, near, L + options.l2, Explained.build(gram, E, D, L))
+    return neighbour_remainder(gram, near, L + options.l2, Explained(gram, E, D, L))
 
 
 class Applied:

@@ -13,11 +13,12 @@ from oracles import exact_encoder, objective, random_problem
 import teaser
 from teaser import Dataset, Teaser
 from teaser.artifact import read
+from teaser.data.matrix import pack
 from teaser.data.split import Split
 from teaser.errors import ParameterError
 from teaser.evaluate import evaluate
 from teaser.extensions import SparseEncoder
-from teaser.model.extensions.sparse import pack_encoder, saliency, support
+from teaser.model.extensions.sparse import saliency, support
 from teaser.model.gram import DenseGram
 from teaser.model.solve import EncoderEquation, System
 
@@ -89,7 +90,7 @@ def test_the_file_holds_the_entries_kept_and_they_stay_on_disk(
         r.item_id for r in thin.recommend(["i2"])
     ]
     assert "encoder" not in read(tmp_path / "thin").arrays
-    stored = sum(a.nbytes for a in pack_encoder(thin.encoder_).values())
+    stored = sum(a.nbytes for a in pack("encoder", thin.encoder_).values())
     n_items, n_tags = thin.encoder_.shape
     assert stored == 8 * thin.encoder_.nnz + 4 * (n_items + 1)
     assert stored < 4 * n_items * n_tags

@@ -225,7 +225,7 @@ def test_a_folder_and_a_stream_take_no_file(model: Teaser, tmp_path: Path) -> No
         with pytest.raises(ParameterError, match=told):
             model.recommend_all([("a", ["i1"])], out=cast(Any, out))
     stream: Any = model.recommend_stream
-    with pytest.raises(ParameterError, match=r"writes no file.*recommend_all"):
+    with pytest.raises(ParameterError, match="no option 'out'"):
         stream([("a", ["i1"])], out="lists.parquet")
 
 

@@ -111,9 +111,9 @@ def test_a_press_changes_as_many_as_it_does_in_lists(name: str, data: Dataset) -
     rows = model.item_table_.rows([model.item_table_.strengths(h) for h in histories])
     states = model.user_states(rows, about=about)
     rng = np.random.default_rng(0)
-    lists = list_people(model, states, rng=rng)
+    _, pressed, _, exchanged = list_people(model, states, rng=rng)
     changed: dict[str, list[int]] = defaultdict(list)
-    for (history, known), j, n in zip(people, lists.pressed, lists.changed, strict=True):
+    for (history, known), j, n in zip(people, pressed, exchanged, strict=True):
         tag = model.tags_[j]
         before, after = (
             model.recommend(history, presses, k=K, about=known) for presses in ({}, {tag: 1})
@@ -132,7 +132,7 @@ def test_a_press_changes_as_many_as_it_does_in_lists(name: str, data: Dataset) -
     assert found.press_change > 0
     steps = [
         model.profile(history, about=known).steps[j]
-        for (history, known), j in zip(people, lists.pressed, strict=True)
+        for (history, known), j in zip(people, pressed, strict=True)
     ]
     assert found.step == pytest.approx(np.mean(steps))
     assert found.press_changes == pytest.approx({f: np.mean(n) for f, n in changed.items()})

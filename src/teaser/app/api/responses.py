@@ -193,7 +193,7 @@ AnyReason = TypeAliasType(
 )
 
 
-@of(recommend.Recommendation)
+@of(recommend.Recommendation, "cover")
 class Recommendation(Schema):
     """One entry of a list. `match` is the score relative to the highest of all items, 0 to 1.
 
@@ -219,7 +219,7 @@ class Recommendations(Schema):
         return cls.model_validate({"recommendations": list(found), "ignored": found.ignored})
 
 
-@of(explain.Explanation)
+@of(explain.Explanation, "cover")
 class Explanation(Recommendation):
     """The whole score of one item: every tag it has, the largest share first.
 
@@ -241,7 +241,7 @@ class DifferencePart(Schema):
     label: str
 
 
-@of(explain.Difference)
+@of(explain.Difference, "cover", "other_cover")
 class Difference(Schema):
     """Why one item stands above another: the differences of all parts sum to `difference`.
 

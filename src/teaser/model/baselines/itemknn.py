@@ -6,11 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.data.matrix import pack, unpack
 from teaser.model.base import Model
-from teaser.model.tables import Packed, check_dataset
+from teaser.model.tables import check_dataset
 from teaser.parameters import check_count
 
 Array = NDArray[Any]
@@ -40,6 +38,8 @@ class ItemKNN(Model):
 
     similarity_: sp.csr_array
 
+    learned_arrays = ("similarity",)
+
     def __init__(self, *, neighbours: int = 200) -> None:
         self.neighbours = neighbours
 
@@ -60,15 +60,6 @@ class ItemKNN(Model):
         """Return the score of every item for every row of histories (users x items)."""
         rows = self.check_histories(X)
         return np.asarray((rows.astype(np.float64) @ self.similarity_).toarray())
-
-    def pack(self) -> Packed:
-        """Return what was learned beside the items, to be saved."""
-        return Packed(arrays=pack("similarity", self.similarity_))
-
-    def unpack(self, content: Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
-        shape = (len(self.items_), len(self.items_))
-        self.similarity_ = unpack("similarity", content.arrays, shape).astype(np.float64)
 
 
 # A block of counts is a sparse matrix that may be nearly full: keep it near 50 MB.

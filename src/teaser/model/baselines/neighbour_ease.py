@@ -6,9 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser import artifact
 from teaser.data.dataset import Dataset
-from teaser.data.matrix import pack, unpack
 from teaser.errors import ParameterError
 from teaser.model._arrays import to_host
 from teaser.model.base import Model
@@ -18,7 +16,7 @@ from teaser.model.extensions.content import Content, content_rows
 from teaser.model.extensions.remainder import NEAR_POWER, check_neighbours, neighbour_remainder
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import Gram, item_ridge, nearest, own_diagonal
-from teaser.model.tables import Packed, check_dataset
+from teaser.model.tables import check_dataset
 from teaser.parameters import check_choice, check_count, check_number
 
 Array = NDArray[Any]
@@ -59,6 +57,8 @@ class NeighbourEASE(Model):
 
     weights_: sp.csr_array
 
+    learned_arrays = ("weights",)
+
     def __init__(
         self,
         *,
@@ -98,15 +98,6 @@ class NeighbourEASE(Model):
         """Return the score of every item for every row of histories (users x items)."""
         rows = self.check_histories(X)
         return np.asarray((rows.astype(np.float64) @ self.weights_).toarray())
-
-    def pack(self) -> Packed:
-        """Return what was learned beside the items, to be saved."""
-        return Packed(arrays=pack("weights", self.weights_))
-
-    def unpack(self, content: artifact.Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
-        shape = (len(self.items_), len(self.items_))
-        self.weights_ = unpack("weights", content.arrays, shape).astype(self.dtype)
 
     def _build_gram(
         self, dataset: Dataset, gram: Any, user_power: float, content: sp.csr_array | None

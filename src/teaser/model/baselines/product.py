@@ -1,7 +1,6 @@
 """Product: the product of the positive scores of two models, explained by the first."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import NotFittedError, ParameterError
-from teaser.explain import Difference, Explanation
+from teaser.explain import Cover
 from teaser.model.base import Model, find_kind, restore
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
@@ -22,107 +21,8 @@ from teaser.model.scores import Scored, UserStates
 from teaser.model.tables import ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
 from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
-from teaser.recommend import Recommendation, Recommendations
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cover:
-    """Which part of a product the reasons cover.
-
-    Attributes
-    ----------
-    explained_by, explained
-        The model that the reasons are of, and its score of the item, to which contributions sum.
-    other, unexplained
-        The other model, and its score, which has no reasons. The score is the product of both,
-        either taken as 0 where it is negative.
-    alone
-        Whether the other model scores nothing for this user, so that the reasons cover the whole
-        score.
-    """
-
-    explained_by: str
-    explained: float
-    other: str
-    unexplained: float
-    alone: bool
-
-    def sentence(self) -> str:
-        """Return as a sentence which part of the score the reasons cover."""
-        if self.alone:
-            return (
-                f"The reasons cover the whole score: {self.other} knows nothing of this user yet."
-            )
-        return (
-            f"The reasons cover the part of {self.explained_by}, {self.explained:.3g}; it is "
-            f"multiplied by the part of {self.other}, {self.unexplained:.3g}, "
-            "which has no reasons."
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Covered:
-    """A score of which the reasons cover a part."""
-
-    cover: Cover
-
-    @property
-    def note(self) -> str:
-        """Which part of the score the reasons cover."""
-        return self.cover.sentence()
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartRecommendation(Covered, Recommendation):
-    """One place in a list whose reasons cover a part of the score."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartExplanation(Covered, Explanation):
-    """The score of one item for one user, of which the reasons cover a part."""
-
-    def sentences(self) -> list[str]:
-        """Say every reason in plain words, and what they cover."""
-        return [*super().sentences(), self.note]
-
-
-# Without a `repr` of its own, so that IPython finds `_repr_pretty_`.
-@dataclass(frozen=True, kw_only=True, repr=False)
-class PartDifference(Difference):
-    """The difference of two items for one user, of which the parts cover a factor of each score.
-
-    The differences of the parts sum to `cover.explained - other_cover.explained`.
-    """
-
-    cover: Cover
-    other_cover: Cover
-
-    @property
-    def explained(self) -> tuple[float, float]:
-        """The scores of the model with tags, which the parts sum to."""
-        return self.cover.explained, self.other_cover.explained
-
-    @property
-    def note(self) -> str:
-        """Which part of the scores the differences cover."""
-        if self.cover.alone:
-            return self.cover.sentence()
-        own, other = self.cover, self.other_cover
-        return (
-            f"The parts cover the scores of {own.explained_by}, {own.explained:.3g} and "
-            f"{other.explained:.3g}; each is multiplied by the score of {own.other}, "
-            f"{own.unexplained:.3g} and {other.unexplained:.3g}, which has no reasons."
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredParts(Scored):
-    """The product of two models' scores for one user, with the scores of each."""
-
-    explained: Array
-    unexplained: Array
 
 
 class Product(TaggedModel):
@@ -282,48 +182,20 @@ class Product(TaggedModel):
         explained = super()._score_block(states, placed)
         return multiply(explained, self.parts[1].score_batch(states.rows))
 
-    def _score(self, state: UserStates, placed: ResolvedFilters) -> ScoredParts:
-        explained = super()._score_block(state, placed)
-        unexplained = self.parts[1].score_batch(state.rows)
-        return ScoredParts(multiply(explained, unexplained)[0], explained[0], unexplained[0])
+    def _score(self, state: UserStates, placed: ResolvedFilters) -> Scored:
+        factors = super()._score_block(state, placed), self.parts[1].score_batch(state.rows)
+        return Scored(multiply(*factors)[0], (factors[0][0], factors[1][0]))
 
-    def _explanation(
-        self, i: int, state: UserStates, scored: Any, placed: ResolvedFilters
-    ) -> Explanation:
-        said = super()._explanation(i, state, scored, placed)
-        return PartExplanation(cover=self._cover(i, scored), **vars(said))
-
-    def _entries(
-        self,
-        places: Array,
-        state: UserStates,
-        scored: Any,
-        negative: bool,
-        placed: ResolvedFilters,
-    ) -> Recommendations:
-        entries = super()._entries(places, state, scored, negative, placed)
-        if not isinstance(scored, ScoredParts):
-            return entries
-        return Recommendations(
-            PartRecommendation(cover=self._cover(i, scored), **vars(entry))
-            for i, entry in zip(places.tolist(), entries, strict=True)
-        )
-
-    def _difference(
-        self, pair: tuple[int, int], state: UserStates, scored: Any, placed: ResolvedFilters
-    ) -> Difference:
-        found = super()._difference(pair, state, scored, placed)
-        cover, other_cover = (self._cover(i, scored) for i in pair)
-        return PartDifference(cover=cover, other_cover=other_cover, **vars(found))
-
-    def _cover(self, i: int, scored: ScoredParts) -> Cover:
-        tagged, other = self.parts
+    def _cover(self, item_index: int, scored: Scored) -> Cover | None:
+        if scored.factors is None:
+            return None
+        (tagged, other), (explained, unexplained) = self.parts, scored.factors
         return Cover(
             explained_by=type(tagged).__name__,
-            explained=float(scored.explained[i]),
+            explained=float(explained[item_index]),
             other=type(other).__name__,
-            unexplained=float(scored.unexplained[i]),
-            alone=not (scored.unexplained > 0).any(),
+            unexplained=float(unexplained[item_index]),
+            alone=not (unexplained > 0).any(),
         )
 
     def _check_parts(self, *, fitted: bool) -> None:

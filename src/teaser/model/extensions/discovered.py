@@ -39,7 +39,9 @@ from teaser.model.gram import Gram, leading_eigenpairs
 from teaser.parameters import Options, check_count, check_number
 
 Array = NDArray[Any]
-Discovered = tuple[Dataset, Groups]
+Discovered = tuple[Dataset, Groups | None]
+# The groups of one grain: cosines (items x groups), and earlier names by column.
+Grain = tuple[sp.csr_array, Mapping[int, str]]
 log = logging.getLogger("teaser")
 # The eigenvalues of N lie close together: twice the products of a preconditioner.
 _SUBSPACE_ROUNDS = 8
@@ -366,15 +368,6 @@ class DiscoveredTags(Options):
         return out
 
 
-@dataclass(frozen=True, eq=False)
-class _Grain:
-    """The groups of one grain: cosines (items x groups), and earlier names by column."""
-
-    grain: float
-    cosines: sp.csr_array
-    kept: Mapping[int, str]
-
-
 def discover(
     dataset: Dataset,
     options: DiscoveredTags,
@@ -384,7 +377,7 @@ def discover(
     device: str = "cpu",
     gram: Gram | None = None,
     previous: Groups | None = None,
-) -> Discovered:
+) -> tuple[Dataset, Groups]:
     """Return the data set with further tags, one for each group found, and the groups.
 
     Parameters
@@ -404,7 +397,7 @@ def discover(
         raise ParameterError("The data set has discovered tags already. Use the one without.")
     chosen = dataset.item_counts >= options.least_count
     counts = options.counts(int(chosen.sum()))
-    found: list[_Grain] = []
+    found: dict[float, Grain] = {}
     if counts:
         random = np.random.default_rng(rng)
         if gram is None:
@@ -420,15 +413,13 @@ def discover(
             counts = options.counts(int(chosen.sum()))
         for grain, k in counts.items():
             Z = np.asarray(Y[chosen], like=gram.diagonal())
-            found.append(_find(dataset, Y, Z, chosen, grain, k, options, random, previous))
+            found[grain] = _find(dataset, Y, Z, chosen, grain, k, options, random, previous)
     groups = _named(dataset, found, options.edits(), previous)
     S = sp.csr_array(sp.hstack([dataset.S, groups.members.astype(np.float32)], format="csr"))
     return replace(dataset, S=S, tags=(*dataset.tags, *groups.tags)), groups
 
 
-def find_groups(
-    model: Any, dataset: Dataset, previous: Groups | None
-) -> tuple[Dataset, Groups | None]:
+def find_groups(model: Any, dataset: Dataset, previous: Groups | None) -> Discovered:
     """Return the data set that a Teaser learns from, with its groups where it has such.
 
     Parameters
@@ -506,7 +497,7 @@ def _find(
     options: DiscoveredTags,
     rng: np.random.Generator,
     previous: Groups | None,
-) -> _Grain:
+) -> Grain:
     """Return the groups of one grain.
 
     Parameters
@@ -537,33 +528,35 @@ def _find(
     found = sp.csr_array((found.data, found.indices, np.cumsum(indptr)), shape=shape)
     found = found[:, np.bincount(found.indices, minlength=shape[1]) > 1]
     kept = match_groups(old, found)
-    return _Grain(grain, found, {new: names[earlier] for new, earlier in kept.items()})
+    return found, {new: names[earlier] for new, earlier in kept.items()}
 
 
-def _named(dataset: Dataset, found: list[_Grain], edits: Edits, previous: Groups | None) -> Groups:
+def _named(
+    dataset: Dataset, found: Mapping[float, Grain], edits: Edits, previous: Groups | None
+) -> Groups:
     """Return the groups of all grains, with their exemplars, labels and names."""
     S, title = declared_columns(dataset), title_of(dataset)
     former = {} if previous is None else previous.names_of_found
-    kept = {name for each in found for name in each.kept.values()}
+    kept = {name for _, names in found.values() for name in names.values()}
     former = {old: name for old, name in former.items() if name in kept}
     taken = {name.casefold() for name in (*kept, *former)}
     groups: list[Group] = []
     weights: list[sp.csr_array] = [sp.csr_array((dataset.n_items, 0))]
-    for each in found:
-        W = relative_weights(each.cosines)
-        central = central_items(each.cosines, dataset.item_counts, EXEMPLARS)
+    for grain, (near, names) in found.items():
+        W = relative_weights(near)
+        central = central_items(near, dataset.item_counts, EXEMPLARS)
         labels = label_groups(W, S)
         sizes = np.bincount(W.indices, minlength=W.shape[1])
         for j, items in enumerate(central):
             column, share = labels[j] or (None, 0.0)
             label = None if column is None else dataset.tags[column]
             titles = speaking_titles(items, title, dataset.items, label)
-            name = each.kept.get(j) or name_group(titles, taken)
+            name = names.get(j) or name_group(titles, taken)
             taken.add(name.casefold())
             groups.append(
                 Group(
                     Tag(DISCOVERED, name),
-                    each.grain,
+                    grain,
                     int(sizes[j]),
                     tuple(dataset.items[i] for i in items),
                     label,

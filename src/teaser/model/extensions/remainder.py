@@ -22,7 +22,7 @@ of some items at a time, and dropped. Weights of columns cancel.
 See docs/users/model.md.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
@@ -30,7 +30,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.matrix import pack
 from teaser.errors import SolverError
 from teaser.model._arrays import (
     Matrix,
@@ -44,7 +43,6 @@ from teaser.model._arrays import (
 )
 from teaser.model._inverse import invert_gram
 from teaser.model.estimate import Estimate, check_fits, dense_rate
-from teaser.model.extensions.sparse import unpack_mapped
 from teaser.model.gpu import free_memory
 from teaser.model.gram import (
     RANK,
@@ -291,21 +289,6 @@ def without_neighbours(R: sp.csr_array) -> int:
     return int((np.bincount(R.indices, minlength=R.shape[1]) == 0).sum())
 
 
-def pack_remainder(R: RemainderMatrix | None) -> dict[str, Array]:
-    """Return the arrays to be saved."""
-    if R is None:
-        return {}
-    return {"remainder": R} if isinstance(R, np.ndarray) else pack("remainder", R)
-
-
-def unpack_remainder(arrays: Mapping[str, Array], n_items: int) -> RemainderMatrix | None:
-    """Return what `pack_remainder` took apart; it stays on disk until it is used."""
-    R: RemainderMatrix | None = arrays.get("remainder")
-    if R is None and "remainder.indptr" in arrays:
-        R = unpack_mapped("remainder", arrays, n_items)
-    return R
-
-
 def neighbour_remainder(
     gram: Gram, near: sp.csr_array, ridge: Array, explained: "Explained | None" = None
 ) -> sp.csr_array:
@@ -390,27 +373,20 @@ def _solve_small(
     return np.asarray(np.linalg.solve(A, right[:, :, None])[:, :, 0], like=G)
 
 
-@dataclass(frozen=True, eq=False)
 class Explained:
-    """What tags explain: H E (items x tags) where the Gram lives; D and beta in main memory."""
+    """What tags explain: H E (items x tags) where the Gram lives; D and beta in main memory.
 
-    HE: Array
-    D: sp.csr_array
-    beta: Array
+    Parameters
+    ----------
+    encoder
+        E with all rows, an array or csr (rows of G x tags).
+    D
+        The decoder without weights of columns, csr (rows of G x tags).
+    penalty
+        The diagonal of L, in main memory.
+    """
 
-    @classmethod
-    def build(cls, gram: Gram, encoder: Matrix, D: Matrix, penalty: Array) -> "Explained":
-        """Prepare what every item needs.
-
-        Parameters
-        ----------
-        encoder
-            E with all rows, an array or csr (rows of G x tags).
-        D
-            The decoder without weights of columns, csr (rows of G x tags).
-        penalty
-            The diagonal of L, in main memory.
-        """
+    def __init__(self, gram: Gram, encoder: Matrix, D: Matrix, penalty: Array) -> None:
         g, D = gram.diagonal(), host_csr(D)
         L = np.asarray(penalty.astype(gram.dtype), like=g)
         owner: Array = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
@@ -429,7 +405,7 @@ class Explained:
             HE += L[:, None] * E
             parts = to_host(E[np.asarray(owner, like=g), np.asarray(D.indices, like=g)])
             beta = np.bincount(owner, parts.astype(np.float64) * D.data, minlength=D.shape[0])
-        return cls(HE, D, beta)
+        self.HE, self.D, self.beta = HE, D, beta
 
     @property
     def n_tags(self) -> Array:

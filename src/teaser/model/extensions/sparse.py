@@ -8,7 +8,7 @@ for again: with M the mask of the entries kept,
 where A and B are those of solver/equation.py. Everything is evaluated in items x tags form.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.matrix import pack, saved_parts
 from teaser.model._arrays import Matrix, as_dense, blocks, host_csr, sparse_like, to_host
 from teaser.model.solve import EncoderEquation, Limits, Solution, System, conjugate_gradients
 from teaser.parameters import Options, check_share
@@ -70,7 +69,7 @@ def sparsify(
     looser = limits.loosened(_LOOSER)
     for share in reversed(shares):
         kept = support(saliency(equation, encoder), share)
-        on_support = SupportEquation.build(equation, kept)
+        on_support = SupportEquation(equation, kept)
         until, start = limits if share == density else looser, on_support.unknowns(encoder)
         refit = conjugate_gradients(on_support, until, start, is_guess=False)
         encoder, iterations = on_support.encoder(refit.encoder), iterations + refit.iterations
@@ -116,7 +115,6 @@ def support(worth: Array, density: float) -> sp.csr_array:
     return sp.csr_array(sp.vstack(parts, format="csr"))
 
 
-@dataclass(frozen=True, eq=False)
 class SupportEquation:
     """The equation for the entries of E that are kept; unknowns are a vector of them.
 
@@ -124,42 +122,23 @@ class SupportEquation:
     decoder's entry there, `diagonal` the operator's. `equation` is that for all entries.
     """
 
-    equation: EncoderEquation
-    kept: sp.csr_array
-    rows: Array
-    columns: Array
-    weights: Array
-    diagonal: Array
-    Dt: Matrix
-
-    @classmethod
-    def build(cls, equation: EncoderEquation, kept: sp.csr_array) -> "SupportEquation":
-        """Prepare what every iteration needs; `kept` is a csr matrix with entries at the places."""
-        system = equation.system
-        g, dtype, D = system.g, system.gram.dtype, host_csr(system.D)
-        kept = sp.csr_array(kept, dtype=dtype)
-        kept.sort_indices()
-        rows = np.repeat(np.arange(kept.shape[0]), np.diff(kept.indptr))
-        weights = as_dense(D[rows, kept.indices]).astype(np.float64)
-        L = equation.l1 * to_host(system.row_penalty).astype(np.float64)
+    def __init__(self, equation: EncoderEquation, kept: sp.csr_array) -> None:
+        self.equation, self.system = equation, equation.system
+        g, dtype, D = self.system.g, self.system.gram.dtype, host_csr(self.system.D)
+        self.kept = sp.csr_array(kept, dtype=dtype)
+        self.kept.sort_indices()
+        columns = self.kept.indices
+        rows = np.repeat(np.arange(self.kept.shape[0]), np.diff(self.kept.indptr))
+        weights = as_dense(D[rows, columns]).astype(np.float64)
+        L = equation.l1 * to_host(self.system.row_penalty).astype(np.float64)
         level = to_host(g).astype(np.float64) + L
         # In double precision: K_jj - D_ij^2 cancels where item i alone carries tag j.
-        diagonal = level[rows] * (_tag_squares(system)[kept.indices] - np.square(weights))
+        diagonal = level[rows] * (_tag_squares(self.system)[columns] - np.square(weights))
         diagonal += equation.l2
-        return cls(
-            equation,
-            kept,
-            np.asarray(rows, like=g),
-            np.asarray(kept.indices, like=g),
-            np.asarray(weights.astype(dtype), like=g),
-            np.asarray(diagonal.astype(dtype), like=g),
-            sparse_like(sp.csr_array(D.T.tocsr()), g),
-        )
-
-    @property
-    def system(self) -> System:
-        """The system of the equation."""
-        return self.equation.system
+        self.rows, self.columns = np.asarray(rows, like=g), np.asarray(columns, like=g)
+        self.weights = np.asarray(weights.astype(dtype), like=g)
+        self.diagonal = np.asarray(diagonal.astype(dtype), like=g)
+        self.Dt = sparse_like(sp.csr_array(D.T.tocsr()), g)
 
     def operator(self, x: Array) -> Array:
         """Return A at the places kept, for an encoder that is x there and 0 elsewhere.
@@ -218,26 +197,6 @@ class SupportEquation:
             return self.encoder(x)
         D, indptr = self.system.D, np.asarray(self.kept.indptr, like=x)
         return type(D)((x, self.columns, indptr), shape=self.kept.shape)
-
-
-def pack_encoder(encoder: Encoder) -> dict[str, Array]:
-    """Return an encoder as named arrays to be saved."""
-    return pack("encoder", encoder) if sp.issparse(encoder) else {"encoder": np.asarray(encoder)}
-
-
-def unpack_encoder(arrays: Mapping[str, Array], n_tags: int) -> Encoder:
-    """Return the encoder that `pack_encoder` took apart; what was mapped from disk stays there."""
-    return arrays["encoder"] if "encoder" in arrays else unpack_mapped("encoder", arrays, n_tags)
-
-
-def unpack_mapped(name: str, arrays: Mapping[str, Array], n_columns: int) -> sp.csr_array:
-    """Return a sparse matrix of its saved parts; what was mapped from disk stays there."""
-    shape = (arrays[f"{name}.indptr"].size - 1, n_columns)
-    values, indices, indptr = saved_parts(name, arrays, shape)
-    # Made of parts, it would copy those that are views of a larger array, as mapped ones are.
-    matrix = sp.csr_array(shape, dtype=values.dtype)
-    matrix.data, matrix.indices, matrix.indptr = values, indices, indptr
-    return matrix
 
 
 def _tag_squares(system: System) -> Array:

@@ -19,12 +19,13 @@ which D is C times the decoder.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.metadata import UserFeatures
 from teaser.data.tags import Tag, resolve_tag, tag_frame, tags_from
@@ -32,6 +33,7 @@ from teaser.errors import ParameterError
 from teaser.model._arrays import as_dense, to_host
 from teaser.model.gram import weigh_users
 from teaser.model.solve import System
+from teaser.model.tables import Packed
 from teaser.profile import POPULARITY
 
 Array = NDArray[Any]
@@ -82,6 +84,23 @@ class UserRows:
         parts = share * (self.alone.astype(np.float64) @ direction)
         parts += (1 - share) * (self.encoder.astype(np.float64) @ direction)
         return {self.tags[i]: float(parts[i]) for i in known}
+
+    def pack(self) -> Packed:
+        """Return arrays and tables to be saved."""
+        arrays = {"user_features.encoder": self.encoder, "user_features.alone": self.alone}
+        return Packed(arrays=arrays, tables={"user_tags": tag_frame(self.tags)})
+
+    @classmethod
+    def unpack(cls, content: Content, n_tags: int) -> Self | None:
+        """Return what `pack` gave, or None where there is none."""
+        if "user_tags" not in content.tables:
+            return None
+        tags = tags_from(content.tables["user_tags"])
+        names = ("user_features.encoder", "user_features.alone")
+        encoder, alone = (np.array(content.arrays[name]) for name in names)
+        if {encoder.shape, alone.shape} != {(len(tags), n_tags)}:
+            raise ValueError("its rows of user features are of different sizes")
+        return cls(tags, encoder, alone)
 
 
 def alone_share(lengths: Array) -> Array:
@@ -265,27 +284,6 @@ def place_about(known: Any, rows: UserRows | None) -> list[int]:
             "set made with users= (--users of teaser prepare), or leave the features out."
         )
     return sorted({resolve_tag(tag, rows.index) for tag in wanted}) if rows else []
-
-
-def pack_user_rows(rows: UserRows | None) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the arrays and the tables to be saved."""
-    if rows is None:
-        return {}, {}
-    arrays = {"user_features.encoder": rows.encoder, "user_features.alone": rows.alone}
-    return arrays, {"user_tags": tag_frame(rows.tags)}
-
-
-def unpack_user_rows(
-    arrays: Mapping[str, Array], tables: Mapping[str, Any], n_tags: int
-) -> UserRows | None:
-    """Return what `pack_user_rows` took apart."""
-    if "user_tags" not in tables:
-        return None
-    tags = tags_from(tables["user_tags"])
-    encoder, alone = (np.array(arrays[f"user_features.{name}"]) for name in ("encoder", "alone"))
-    if {encoder.shape, alone.shape} != {(len(tags), n_tags)}:
-        raise ValueError("its rows of user features are of different sizes")
-    return UserRows(tags, encoder, alone)
 
 
 def _checked_matrix(given: Any, shape: tuple[int, int]) -> sp.csr_array:
