@@ -189,8 +189,9 @@ def say(statement: Statement) -> str:
     if statement.like:
         named = f"items like {join_names(statement.like)}"
     if statement.kind == "guessed":
-        yet = f"None of your {evidence.of:,} has it yet."
-        return f"A guess: people like you also choose {named}. {yet}"
+        # Whether an item is like those of a group, nobody can check.
+        yet = "" if statement.like else f" None of your {evidence.of:,} has it yet."
+        return f"A guess: people like you also choose {named}.{yet}"
     way = "towards" if statement.leaning > 0 else "away from"
     n, out_of = evidence.in_others
     own = f"{evidence.own:,}" if evidence.own else "none"

@@ -142,5 +142,7 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
     assert str(alone) not in told  # the other tells more
     entry = replace(entry, reasons=tuple(viewed[1:]))
     assert describe_reasons(entry, personal, EN) == f"Because of <b>{alone}</b>, which you viewed."
+    liked = replace(entry, general=3.0, general_share=0.8)
+    assert describe_reasons(liked, personal, EN).startswith("Liked by many; for you because of <b>")
     cards = [catalogue.card(item) for item in (one, other)]
     assert all(tag.value in card.facts[tag.feature] for tag in tags for card in cards)

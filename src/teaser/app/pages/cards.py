@@ -415,18 +415,20 @@ def describe_reasons(
 ) -> Markup:
     """Return why an item is in a list, in one short sentence; its page has all reasons.
 
-    A viewed item that shares nothing else is named only where no other reason speaks for the item.
+    A viewed item that shares nothing is named only where no other reason speaks for the item.
     """
     told = [each for each in told_reasons(entry.reasons) if not isinstance(each, BoostReason)]
-    named = {tag for each in told if isinstance(each, Reason) for tag in each.tags}
-    new = {  # what viewed items share with it beside the tags that are reasons
+    positive = [each for each in told if each.contribution > 0]
+    first = positive[:N_REASONS]
+    named = {tag for each in first if isinstance(each, Reason) for tag in each.tags}
+    new = {  # what viewed items share with it beside the tags that are named
         each.item_id: shared_tags(personal.catalogue, entry.item_id, each.item_id, but=named)
         for each in told
         if isinstance(each, ViewedReason)
     }
-    positive = [each for each in told if each.contribution > 0]
     telling = [each for each in positive if isinstance(each, Reason) or new[each.item_id]]
     shown = (telling or positive)[:N_REASONS]
+    is_liked = entry.general_share > sum(each.share for each in shown)
     shown += [each for each in told if each.contribution < 0][:1]
     speak_for: list[Markup] = []
     against: list[Markup] = []
@@ -434,9 +436,9 @@ def describe_reasons(
     for reason in sorted(shown, key=lambda each: isinstance(each, ViewedReason)):
         if isinstance(reason, ViewedReason):
             name = _describe_viewed(reason, texts, is_own=is_own)
-            if both := new[reason.item_id][:N_SHARED]:
-                tags = texts.join(joint_names(both, personal.catalogue, texts, full=False))
-                name = texts.html("{item} (both {tags})", item=name, tags=tags)
+            if tags := new[reason.item_id][:N_SHARED]:
+                labels = joint_names(tags, personal.catalogue, texts, full=False)
+                name = texts.html("{item} (both {tags})", item=name, tags=texts.join(labels))
         elif reason.like:
             name = bold(texts("items like {titles}", titles=texts.join(reason.like)))
         else:
@@ -445,10 +447,15 @@ def describe_reasons(
                 name = texts.html("{tag} (a guess)", tag=name)
         (speak_for if reason.contribution > 0 else against).append(name)
     reasons, others = texts.join_html(speak_for), texts.join_html(against)
+    both = {"reasons": reasons, "others": others}
+    if speak_for and against and is_liked:
+        return texts.html("Liked by many; for you because of {reasons}, despite {others}.", **both)
     if speak_for and against:
-        return texts.html("Because of {reasons}, despite {others}.", reasons=reasons, others=others)
+        return texts.html("Because of {reasons}, despite {others}.", **both)
+    if speak_for and is_liked:
+        return texts.html("Liked by many; for you because of {reasons}.", **both)
     if speak_for:
-        return texts.html("Because of {reasons}.", reasons=reasons)
+        return texts.html("Because of {reasons}.", **both)
     if entry.general > 0 and against:
         return texts.html("Liked by many, despite {others}.", others=others)
     if against:
