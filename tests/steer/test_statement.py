@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from teaser import Dataset, Tag, Teaser
 from teaser.data import demo
 from teaser.data.rules import Category, ListOf, Rules
+from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError
 from teaser.extensions import DiscoveredTags, Remainder
 from teaser.profile import GENERAL, POPULARITY, Profile
@@ -219,6 +220,8 @@ def test_statements_can_be_said() -> None:
     assert say(away) == "You lean away from Rock: none of your 12, 1 in 4 for others."
     guess = Statement("guessed", 1, (FOLK,), Evidence(0, 12, 0.02))
     assert say(guess) == "A guess: people like you also choose Folk. None of your 12 has it yet."
+    group = Statement("guessed", 1, (Tag(DISCOVERED, "Ida, Roma"),), Evidence(0, 12, 0.02))
+    assert say(group) == "A guess: people like you also choose Ida, Roma."
 
 
 def test_a_group_is_told_by_items_of_the_own_history_after_what_metadata_name() -> None:

@@ -190,7 +190,8 @@ def say(statement: Statement) -> str:
         named = f"items like {join_names(statement.like)}"
     if statement.kind == "guessed":
         # Whether an item is like those of a group, nobody can check.
-        yet = "" if statement.like else f" None of your {evidence.of:,} has it yet."
+        is_group = any(tag.discovered for tag in statement.tags)
+        yet = "" if is_group else f" None of your {evidence.of:,} has it yet."
         return f"A guess: people like you also choose {named}.{yet}"
     way = "towards" if statement.leaning > 0 else "away from"
     n, out_of = evidence.in_others
