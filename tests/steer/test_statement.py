@@ -221,7 +221,7 @@ def test_statements_can_be_said() -> None:
     guess = Statement("guessed", 1, (FOLK,), Evidence(0, 12, 0.02))
     assert say(guess) == "A guess: people like you also choose Folk. None of your 12 has it yet."
     group = Statement("guessed", 1, (Tag(DISCOVERED, "Ida, Roma"),), Evidence(0, 12, 0.02))
-    assert say(group) == "A guess: people like you also choose Ida, Roma."
+    assert say(group) == "A guess: people like you also choose items like Ida, Roma."
 
 
 def test_a_group_is_told_by_items_of_the_own_history_after_what_metadata_name() -> None:
