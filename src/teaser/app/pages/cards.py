@@ -415,7 +415,8 @@ def describe_reasons(
 ) -> Markup:
     """Return why an item is in a list, in one short sentence; its page has all reasons.
 
-    A viewed item that shares nothing is named only where no other reason speaks for the item.
+    A viewed item that shares nothing else with it, or a group whose titles do not, is named only
+    where no other reason speaks for the item.
     """
     told = [each for each in told_reasons(entry.reasons) if not isinstance(each, BoostReason)]
     positive = [each for each in told if each.contribution > 0]
@@ -426,7 +427,16 @@ def describe_reasons(
         for each in told
         if isinstance(each, ViewedReason)
     }
-    telling = [each for each in positive if isinstance(each, Reason) or new[each.item_id]]
+    like = {  # which titles of a group share a tag with it
+        each.tag: _resembling(each.like, entry.item_id, personal)
+        for each in told
+        if isinstance(each, Reason) and each.like
+    }
+    telling = [
+        each
+        for each in positive
+        if (new[each.item_id] if isinstance(each, ViewedReason) else like.get(each.tag, True))
+    ]
     shown = (telling or positive)[:N_REASONS]
     is_liked = entry.general_share > sum(each.share for each in shown)
     shown += [each for each in told if each.contribution < 0][:1]
@@ -440,7 +450,8 @@ def describe_reasons(
                 labels = joint_names(tags, personal.catalogue, texts, full=False)
                 name = texts.html("{item} (both {tags})", item=name, tags=texts.join(labels))
         elif reason.like:
-            name = bold(texts("items like {titles}", titles=texts.join(reason.like)))
+            titles = texts.join(like[reason.tag] or reason.like)
+            name = bold(texts("items like {titles}", titles=titles))
         else:
             name = bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
             if reason.is_guess:
@@ -463,6 +474,14 @@ def describe_reasons(
     if entry.general > 0:
         return texts.html("Liked by many.")
     return texts.html("Many small reasons; none stands out.")
+
+
+def _resembling(titles: Sequence[str], item_id: ItemId, personal: PersonalModel) -> list[str]:
+    """Return those of some titles of the history that share a tag with an item."""
+    model = personal.catalogue.model
+    own = {model.title(model.items_.index_of(each)): each for each in personal.history}
+    named = (title for title in titles if title in own)
+    return [title for title in named if shared_tags(personal.catalogue, item_id, own[title])]
 
 
 def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Markup:
