@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.explain import join_names, join_values, number_features
-from teaser.leaning import LeaningBase
+from teaser.leaning import Carriers, LeaningBase
 from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press, press_moves
 
 Array = NDArray[Any]
@@ -40,6 +41,9 @@ _LONG = 20
 _COMMON, _LEAST_EXPECTED, _LESS = 0.05, 2, 0.5
 # One item says nothing of a person.
 _LEAST_LIKED = 2
+
+# Of each model: the tags that tell something also where no item of the history carries them.
+_TELLING: WeakKeyDictionary[Carriers, Array] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -318,17 +322,19 @@ class _Groups:
         That no item of the history is said to be stylish says little where few items are tagged.
         Bare numbers, such as years, are left out: they tell nothing as a guess.
         """
-        features, numbers = number_features(self.profile.tags)
-        carriers = self.base.carriers.items
-        states = np.zeros((len(features), carriers.shape[1]), dtype=bool)
-        states[np.repeat(numbers, self.base.carriers.counts), carriers.indices] = True
-        common = states.mean(axis=1) >= _STATED
-        telling = [
-            j
-            for j, tag in enumerate(self.profile.tags)
-            if tag.discovered or (common[numbers[j]] and not tag.is_bare)
-        ]
-        return np.isin(np.arange(len(self.own)), self.group[telling])
+        if self.base.carriers not in _TELLING:
+            features, numbers = number_features(self.profile.tags)
+            carriers = self.base.carriers.items
+            states = np.zeros((len(features), carriers.shape[1]), dtype=bool)
+            states[np.repeat(numbers, self.base.carriers.counts), carriers.indices] = True
+            common = states.mean(axis=1) >= _STATED
+            telling = [
+                j
+                for j, tag in enumerate(self.profile.tags)
+                if tag.discovered or (common[numbers[j]] and not tag.is_bare)
+            ]
+            _TELLING[self.base.carriers] = np.array(telling, dtype=np.int64)
+        return np.isin(np.arange(len(self.own)), self.group[_TELLING[self.base.carriers]])
 
     def _items(self, g: int) -> set[int]:
         """Return the liked items of the history that carry a group; all carriers if none does."""
