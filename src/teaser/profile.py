@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -40,6 +40,8 @@ _SHOWN = 8
 
 PressesLike = Mapping[Any, int]  # by Tag, "feature=value" or a bare name
 SCALES = ("robust", "paper")
+# Returns how far one press moves the affinity with the tags at some places; None: with each.
+FindSteps: TypeAlias = Callable[[Sequence[int] | None], Array]
 
 
 def paper_certainty(length: int) -> float:
@@ -202,8 +204,8 @@ class Profile(Framed):
     step
         How far one press moves the affinity with general appeal. Five lift an ordinary item into
         the first 20.
-    press_steps
-        How far one press moves the affinity with each tag. None: `step` for all.
+    find_steps
+        Finds how far one press moves the affinity with tags. None: `step` for all.
     press_power
         n presses move an affinity by n^power steps.
     tags_weight, viewed_weight
@@ -236,7 +238,7 @@ class Profile(Framed):
     history: tuple[int | str, ...]
     presses: Mapping[Tag, int]
     step: float = PAPER_STEP
-    press_steps: Array | None = field(default=None, repr=False)
+    find_steps: FindSteps | None = field(default=None, repr=False)
     press_power: float = FIXED_POWER
     tags_weight: float = 1.0
     viewed_weight: float = 0.0
@@ -320,9 +322,12 @@ class Profile(Framed):
     @cached_property
     def steps(self) -> Array:
         """How far one press moves the affinity with each tag, in the order of `tags`."""
-        if self.press_steps is None:
-            return np.full(len(self.tags), self.step)
-        return self.press_steps
+        return self.steps_of(None)
+
+    def steps_of(self, places: Sequence[int] | None) -> Array:
+        """Return how far one press moves the affinity with the tags at some places; None: all."""
+        find = self.find_steps or same_steps(self.step, len(self.tags))
+        return find(places)
 
     def place_of(self, tag: Tag) -> int:
         """Return the position of a tag."""
@@ -522,11 +527,23 @@ def press_moves(n: Any, power: float) -> Array:
 
 
 def press(values: Array, presses: Mapping[int, int], steps: Array, power: float) -> Array:
-    """Return affinities moved by presses: a' = a + step sign(n) |n|^power (see `Steering`)."""
+    """Return affinities moved by presses: a' = a + step sign(n) |n|^power (see `Steering`).
+
+    Parameters
+    ----------
+    presses
+        The presses on the tags at some places.
+    steps
+        The step of each of these.
+    """
     out = values.copy()
-    for position, n in presses.items():
-        out[position] += steps[position] * press_moves(n, power)
+    out[list(presses)] += steps * press_moves(list(presses.values()), power)
     return out
+
+
+def same_steps(step: float, n_tags: int) -> FindSteps:
+    """Return what finds one step for every tag."""
+    return lambda places: np.full(n_tags if places is None else len(places), step)
 
 
 def robust_scales(values: Array, n_personal: int) -> Array:

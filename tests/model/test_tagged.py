@@ -15,7 +15,7 @@ from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError
 from teaser.explain import PARTS, ViewedReason
 from teaser.extensions import DiscoveredTags, Group, Groups, Remainder, SparseEncoder
-from teaser.model.scores import press_steps, tag_steps
+from teaser.model.scores import TagSteps, press_steps
 from teaser.profile import POPULARITY
 
 PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]
@@ -67,10 +67,10 @@ def test_presses_bring_items_with_the_tag_and_common_tags_need_little() -> None:
         seen = rng.choice(n_items, 12, replace=False)
         rows = sp.csr_array(np.isin(range(n_items), seen)[None])
         step = float(press_steps(scores[None], rows)[0])
-        steps = tag_steps(scores, seen, step, carriers, np.ones(4))
+        steps = TagSteps(scores, seen, step, carriers, np.ones(4))()
         assert (steps > 0).all()
         assert steps[3] < steps[0]
-        one = tag_steps(scores, seen, step, carriers, np.full(4, 2.0), [2])
+        one = TagSteps(scores, seen, step, carriers, np.full(4, 2.0))([2])
         assert one == pytest.approx(steps[2] / 2)
         for own, move in zip(carried, steps, strict=True):
             before, three, five, less = (

@@ -448,6 +448,13 @@ class PersonalModel:
     def _profiling(self) -> "PersonalModel":
         return PersonalModel(self.catalogue, replace(self.state, profiling=True))
 
+    def at(self, state: State) -> "PersonalModel":
+        """Return the model with another state of the person, which may differ in presses alone."""
+        other = PersonalModel(self.catalogue, state)
+        if {**self.taste, "presses": None} == {**other.taste, "presses": None}:
+            vars(other)["learned"] = self.learned
+        return other
+
     @cached_property
     def history(self) -> list[ItemId] | dict[ItemId, float]:
         """What the profile is made from: `viewed`, or nothing for a list without profile."""

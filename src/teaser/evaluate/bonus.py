@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from teaser.data.tags import Tag
 from teaser.model.base import Model
-from teaser.model.scores import press_steps, tag_steps
+from teaser.model.scores import TagSteps, press_steps
 from teaser.model.tagged import TaggedModel
 from teaser.profile import OWN_POWER, press_moves
 
@@ -56,7 +56,7 @@ class Bonus:
         for row, (own, step) in enumerate(zip(presses, press_steps(scores, rows), strict=True)):
             columns = [self._columns[tag] for tag in own or ()]
             seen = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-            steps = tag_steps(scores[row], seen, step, self._carried, even, columns)
+            steps = TagSteps(scores[row], seen, step, self._carried, even)(columns)
             for column, count, each in zip(columns, (own or {}).values(), steps, strict=True):
                 pressed[row, column] = each * press_moves(count, OWN_POWER)
         added: Array = (pressed.tocsr() @ self._carried).toarray()

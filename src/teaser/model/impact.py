@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from teaser.explain import PARTS, Parts
 from teaser.model.scores import (
+    TagSteps,
     UserStates,
     press_steps,
     score_parts,
-    tag_steps,
     top_k_rows,
     user_blocks,
 )
@@ -150,9 +150,8 @@ def list_people(
     rows, carriers, usual = states.rows, table.carriers.items, table.usual_weights
     for one in who.tolist():
         seen, tag = rows.indices[rows.indptr[one] : rows.indptr[one + 1]], int(pressed[one])
-        own = tag_steps(scores[one], seen, float(steps[one]), carriers, usual, [tag])
-        steps[one] = own[0]
-        values[one, tag] += own[0]
+        steps[one] = TagSteps(scores[one], seen, float(steps[one]), carriers, usual)([tag])[0]
+        values[one, tag] += steps[one]
     after = rank(score(values))
     stays = ((places[:, :, None] == after[:, None, :]) & (places >= 0)[:, :, None]).any(axis=2)
     return sizes, pressed, steps, (places >= 0).sum(axis=1) - stays.sum(axis=1)

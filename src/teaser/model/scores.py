@@ -248,22 +248,16 @@ def press_steps(scores: Array, rows: sp.csr_array) -> Array:
     return out
 
 
-def tag_steps(
-    scores: Array,
-    seen: Array,
-    step: float,
-    carriers: sp.csr_array,
-    weights: Array,
-    places: Sequence[int] | None = None,
-) -> Array:
-    """Return how far one press of a user moves the affinity with each tag.
+@dataclass(frozen=True, eq=False)
+class TagSteps:
+    """How far one press of a user moves the affinity with each tag, found where it is asked for.
 
     Three presses bring at least one more item with the tag into the first 20, or take one out, and
     five bring at least 8, as far as `step` allows; 4 where more than 1 % of the items carry the
     tag. A tag that most of the first 20 carry needs little, so that it does not drown everything
     else.
 
-    Parameters
+    Attributes
     ----------
     scores
         Of one user, without presses, filters and boosts (items).
@@ -275,36 +269,39 @@ def tag_steps(
         Which items carry each tag (tags x items).
     weights
         The usual weight of each tag in its items (tags).
-    places
-        The tags that are asked for; None: all.
     """
-    every = range(carriers.shape[0]) if places is None else places
-    tags = np.asarray(every, dtype=np.int64)
-    left = np.ones(len(scores), dtype=np.bool_)
-    left[seen] = False
-    n_left = int(left.sum())
-    rank = min(_RANK, max(1, n_left // 8))
-    order = np.argsort(-scores, kind="stable")
-    order = order[left[order]]
-    moves = np.zeros((3, len(tags)))
-    _find_moves(
-        np.asarray(scores, dtype=np.float64),
-        order,
-        left,
-        carriers.indptr,
-        carriers.indices,
-        tags,
-        rank,
-        _FILLED,
-        moves,
-    )
-    more, less, many = moves
-    one = np.maximum(more, less) / press_moves(_ONE, OWN_POWER)
-    needed = _CLEARLY * np.maximum(one, many / press_moves(_MANY, OWN_POWER))
-    found = np.clip(needed, _LEAST_STEP * step, _MOST_STEP * step)
-    # Popularity and general appeal, which no item carries as a tag.
-    found[np.diff(carriers.indptr)[tags] == 0] = step
-    return np.asarray(found / weights[tags])
+
+    scores: Array
+    seen: Array
+    step: float
+    carriers: sp.csr_array
+    weights: Array
+
+    def __call__(self, places: Sequence[int] | None = None) -> Array:
+        """Return the steps of the tags at some places; None: of all."""
+        every = range(self.carriers.shape[0]) if places is None else places
+        tags = np.asarray(every, dtype=np.int64)
+        left, order = self._left
+        rank = min(_RANK, max(1, len(order) // 8))
+        scores = np.asarray(self.scores, dtype=np.float64)
+        indptr, indices = self.carriers.indptr, self.carriers.indices
+        moves = np.zeros((3, len(tags)))
+        _find_moves(scores, order, left, indptr, indices, tags, rank, _FILLED, moves)
+        more, less, many = moves
+        one = np.maximum(more, less) / press_moves(_ONE, OWN_POWER)
+        needed = _CLEARLY * np.maximum(one, many / press_moves(_MANY, OWN_POWER))
+        found = np.clip(needed, _LEAST_STEP * self.step, _MOST_STEP * self.step)
+        # Popularity and general appeal, which no item carries as a tag.
+        found[np.diff(indptr)[tags] == 0] = self.step
+        return np.asarray(found / self.weights[tags])
+
+    @cached_property
+    def _left(self) -> tuple[Array, Array]:
+        """A mask of the items that have a rank, and their positions in the order of the scores."""
+        left = np.ones(len(self.scores), dtype=np.bool_)
+        left[self.seen] = False
+        order = np.argsort(-self.scores, kind="stable")
+        return left, order[left[order]]
 
 
 def _moves(

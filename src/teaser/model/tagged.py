@@ -61,12 +61,12 @@ from teaser.model.prediction import (
 )
 from teaser.model.scores import (
     Scored,
+    TagSteps,
     UserStates,
     check_steered,
     press_steps,
     score_parts,
     sum_rows,
-    tag_steps,
     user_blocks,
 )
 from teaser.model.tables import (
@@ -400,39 +400,25 @@ class TaggedModel(Model, abstract=True):
         placed = [who.place_presses(given, table.index) for given in presses or ()]
         pressed = np.flatnonzero([bool(net) for net in placed])
         if len(pressed):
-            own = [placed[user] for user in pressed.tolist()]
-            found = self.press_steps(states.at(pressed), steering, [list(net) for net in own])
-            for user, net, (_, steps) in zip(pressed.tolist(), own, found, strict=True):
-                moves = who.press_moves(list(net.values()), steering.press_power)
-                values[user, list(net)] += steps * moves
+            found = self.press_steps(states.at(pressed), steering)
+            for user, (_, steps) in zip(pressed.tolist(), found, strict=True):
+                net = placed[user]
+                values[user] = who.press(values[user], net, steps(list(net)), steering.press_power)
         return states
 
     def press_steps(
-        self,
-        states: UserStates,
-        steering: Steering,
-        places: Sequence[Sequence[int] | None] | None = None,
-    ) -> Iterator[tuple[float, Array]]:
-        """Yield the step of each user, and how far one press moves the affinity with each tag.
-
-        Parameters
-        ----------
-        states
-            Users without presses.
-        places
-            The tags of each user that are asked for; None: all.
-        """
+        self, states: UserStates, steering: Steering
+    ) -> Iterator[tuple[float, who.FindSteps]]:
+        """Yield the step of each of some users without presses, and what finds those of tags."""
         table, fixed = self.tag_table_, steering.fixed_step
-        asked = [None] * len(states.values) if places is None else places
         if fixed is not None:
-            for own in asked:
-                yield fixed, np.full(len(table.tags) if own is None else len(own), fixed)
+            yield from [(fixed, who.same_steps(fixed, len(table.tags)))] * len(states.values)
             return
         scores, rows = self.score_states(states), states.rows
         for user, step in enumerate(press_steps(scores, rows).tolist()):
             seen = rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
             items, weights = table.carriers.items, table.usual_weights
-            yield step, tag_steps(scores[user], seen, step, items, weights, asked[user])
+            yield step, TagSteps(scores[user], seen, step, items, weights)
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
@@ -579,7 +565,7 @@ class TaggedModel(Model, abstract=True):
             history=tuple(self.items_[i] for i in viewed),
             presses={},
             step=step,
-            press_steps=steps,
+            find_steps=steps,
             press_power=steering.press_power,
             tags_weight=float(states.tags_weight[0]),
             viewed_weight=float(states.viewed_weight[0]),
@@ -605,7 +591,7 @@ class TaggedModel(Model, abstract=True):
             As in `profile`.
         """
         net = who.place_presses(presses, self.tag_table_.index)
-        values = who.press(learned.values, net, learned.steps, learned.press_power)
+        values = who.press(learned.values, net, learned.steps_of(list(net)), learned.press_power)
         return replace(
             learned,
             values=values,

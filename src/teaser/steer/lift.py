@@ -233,7 +233,7 @@ class _Case:
         net = dict(self.placed)
         for j, steps in extra.items():
             net[j] = net.get(j, 0) + steps
-        return press(self.values, net, self.steps, self.power)
+        return press(self.values, net, self.steps[list(net)], self.power)
 
     def scores(self, extra: Mapping[int, int]) -> Array:
         tags = np.asarray(self.D @ self.affinities(extra))

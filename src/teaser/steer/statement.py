@@ -169,7 +169,7 @@ def undo_presses(
     now, net, power = pressed.get(tag, 0), -int(way), learned.press_power
     if learned.base is not None:
         placed = {learned.place_of(each): n for each, n in pressed.items()}
-        values = press(learned.values, placed, learned.steps, power)
+        values = press(learned.values, placed, learned.steps_of(list(placed)), power)
         leaning, by_step = _leaning_and_step(learned, learned.base, values, tag)
         # Net presses that oppose the statement, so that it is not said again.
         every = -way * np.arange(1, MAX_PRESSES + 1)
@@ -375,4 +375,6 @@ def _leaning_and_step(
     moved = replace(profile, values=values).personal_scores
     column = np.asarray(base.decoder[:, [place]].todense(), dtype=np.float64).ravel()
     both = base.group_carriers.means(np.column_stack([moved, column]))[number]
-    return float(both[0]), profile.steps[place] * profile.tags_weight * float(both[1])
+    return float(both[0]), float(profile.steps_of([place])[0]) * profile.tags_weight * float(
+        both[1]
+    )

@@ -421,7 +421,7 @@ def describe_no_effect(
     sign = 1 if net > before.get(tag, 0) else -1
     for n in range(1, MAX_PRESSES - sign * net + 1):
         moved = replace(personal.state, presses={**presses, str(tag): net + sign * n})
-        found = PersonalModel(catalogue, moved).rank(k=len(ranked))
+        found = personal.at(moved).rank(k=len(ranked))
         if not np.array_equal(found, ranked):
             return texts.count(
                 "the list stays as it was; {n} more press would change it.",

@@ -372,7 +372,7 @@ def variation(
     event = decide(state, Event("press", {"presses": wanted}), catalogue) if wanted else None
     if event is None:
         return {}, None, personal
-    after = PersonalModel(catalogue, state_after(state, event))
+    after = personal.at(state_after(state, event))
     end = after.own.presses
     moved = {tag: end.get(tag, 0) - before.get(tag, 0) for tag in (*start, *end, *before)}
     return {tag: n for tag, n in moved.items() if n}, event, after

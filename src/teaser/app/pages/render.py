@@ -249,7 +249,7 @@ class PageContext:
         """
         if self.event is None:
             return None
-        earlier = PersonalModel(self.catalogue, self.before)
+        earlier = self.personal.at(self.before)
         ranked = self.personal.rank(k=k) if after is None else after
         items = self.catalogue.model.items_
         old, new = earlier.listed(k=k), [items[i] for i in ranked.tolist()]

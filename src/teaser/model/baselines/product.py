@@ -20,7 +20,7 @@ from teaser.model.prediction import PREDICTED
 from teaser.model.scores import Scored, UserStates
 from teaser.model.tables import ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
-from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
+from teaser.profile import DEFAULT_STEERING, FindSteps, PressesLike, Steering
 
 Array = NDArray[Any]
 
@@ -121,13 +121,10 @@ class Product(TaggedModel):
             )
 
     def press_steps(
-        self,
-        states: UserStates,
-        steering: Steering,
-        places: Sequence[Sequence[int] | None] | None = None,
-    ) -> Iterator[tuple[float, Array]]:
+        self, states: UserStates, steering: Steering
+    ) -> Iterator[tuple[float, FindSteps]]:
         """Return the steps of each user: those of the model with tags."""
-        return self.parts[0].press_steps(states, steering, places)
+        return self.parts[0].press_steps(states, steering)
 
     def score_batch(
         self,
