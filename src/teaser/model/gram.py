@@ -207,8 +207,8 @@ class ProductGram:
         width = product_width(self.X.shape[0], self.dtype)
         for first in range(0, n_columns, width):
             columns = slice(first, first + width)
-            block = np.ascontiguousarray(as_dense(matrix[:, columns]))
-            out[:, columns] = self.Xt @ (self.X @ block)
+            given = as_dense(matrix[:, columns])
+            out[:, columns] = self.Xt @ (self.X @ np.ascontiguousarray(given, like=given))
         return out
 
     def row_block(self, first: int, last: int) -> Matrix:

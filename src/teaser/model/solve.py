@@ -457,7 +457,7 @@ def _low_rank(system: System, l1: float) -> tuple[Array, Array, Matrix | None]:
     if not len(kept):
         return t, U, None
     terms = terms[:, np.asarray(kept, like=t)].tocsr()
-    t -= np.asarray(terms.multiply(terms).sum(axis=1)).ravel()
+    t -= np.asarray(terms.multiply(terms).sum(axis=1), like=t).ravel()
     # Of items that few chose nothing is left; Woodbury's formula needs some of it.
     return np.maximum(t, _LEAST_LEFT * system.g), U, terms
 
