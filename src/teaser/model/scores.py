@@ -300,7 +300,7 @@ class TagSteps:
         """A mask of the items that have a rank, and their positions in the order of the scores."""
         left = np.ones(len(self.scores), dtype=np.bool_)
         left[self.seen] = False
-        order = np.argsort(-self.scores, kind="stable")
+        order = np.argsort(-self.scores)  # moves are scores, so the order of equal ones is free
         return left, order[left[order]]
 
 
