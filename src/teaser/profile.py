@@ -30,9 +30,6 @@ NOT_STATED = "not stated"
 MAX_PRESSES = 5
 # The paper's step, also where all scores of a person are equal.
 PAPER_STEP = 0.2
-# n presses move an affinity by n^power steps: each further one by less. A fixed step is the same
-# for all of them.
-OWN_POWER, FIXED_POWER = 0.45, 1.0
 # A discovered group is told by so many items of the person's own history.
 N_LIKE = 3
 # The most features that a profile shows as plain text.
@@ -40,8 +37,9 @@ _SHOWN = 8
 
 PressesLike = Mapping[Any, int]  # by Tag, "feature=value" or a bare name
 SCALES = ("robust", "paper")
-# Returns how far one press moves the affinity with the tags at some places; None: with each.
-FindSteps: TypeAlias = Callable[[Sequence[int] | None], Array]
+# Returns how far -5 to 5 net presses move the affinity with the tags at some places (tags x 11);
+# None: with each.
+FindMoves: TypeAlias = Callable[[Sequence[int] | None], Array]
 
 
 def paper_certainty(length: int) -> float:
@@ -61,8 +59,8 @@ class Steering:
         absolute score as it was learned.
     step
         How far each press moves an affinity. None: as far as the person's own scores ask for, so
-        that a few presses bring items with the tag into the first 20, the first one furthest; 0.2
-        on the paper's scale.
+        that one press brings one more item with the tag into the first 20 and five at least 8;
+        0.2 on the paper's scale.
     certainty
         The certainty of a profile, from the length of its history. None: how well profiles of this
         length agree with whole ones, which the model measured at its fit; on the paper's scale,
@@ -100,11 +98,6 @@ class Steering:
     def fixed_step(self) -> float | None:
         """The step of everybody; None where it follows from each person's scores."""
         return PAPER_STEP if self.step is None and self.scale == "paper" else self.step
-
-    @property
-    def press_power(self) -> float:
-        """How moves grow with presses: n presses move an affinity by n^power steps."""
-        return OWN_POWER if self.fixed_step is None else FIXED_POWER
 
     def certainty_of(self, length: int, spread: float | None) -> float:
         """Return the certainty of a profile; for the spread see `teaser.leaning.find_spread`."""
@@ -202,12 +195,10 @@ class Profile(Framed):
     presses
         Net presses per tag.
     step
-        How far one press moves the affinity with general appeal. Five lift an ordinary item into
+        How far each press moves the affinity with general appeal. Five lift an ordinary item into
         the first 20.
-    find_steps
-        Finds how far one press moves the affinity with tags. None: `step` for all.
-    press_power
-        n presses move an affinity by n^power steps.
+    find_moves
+        Finds how far presses move the affinity with tags. None: each by `step`.
     tags_weight, viewed_weight
         The factors of the tags' part of a score and of the remainder's part: 1 and 0 in a model
         without a remainder.
@@ -238,8 +229,7 @@ class Profile(Framed):
     history: tuple[int | str, ...]
     presses: Mapping[Tag, int]
     step: float = PAPER_STEP
-    find_steps: FindSteps | None = field(default=None, repr=False)
-    press_power: float = FIXED_POWER
+    find_moves: FindMoves | None = field(default=None, repr=False)
     tags_weight: float = 1.0
     viewed_weight: float = 0.0
     about: tuple[Tag, ...] = ()
@@ -320,13 +310,13 @@ class Profile(Framed):
         return seen, strengths, (self.tags_weight, self.viewed_weight)
 
     @cached_property
-    def steps(self) -> Array:
-        """How far one press moves the affinity with each tag, in the order of `tags`."""
-        return self.steps_of(None)
+    def moves(self) -> Array:
+        """How far -5 to 5 net presses move the affinity with each tag (tags x 11)."""
+        return self.moves_of(None)
 
-    def steps_of(self, places: Sequence[int] | None) -> Array:
-        """Return how far one press moves the affinity with the tags at some places; None: all."""
-        find = self.find_steps or same_steps(self.step, len(self.tags))
+    def moves_of(self, places: Sequence[int] | None) -> Array:
+        """Return the rows of `moves` of the tags at some places; None: all."""
+        find = self.find_moves or same_moves(self.step, len(self.tags))
         return find(places)
 
     def place_of(self, tag: Tag) -> int:
@@ -521,29 +511,25 @@ def scaled(
     return out, np.where(has_scale, sure / divisor, sure)
 
 
-def press_moves(n: Any, power: float) -> Array:
-    """Return by how many steps n presses move an affinity: sign(n) |n|^power."""
-    return np.asarray(np.sign(n) * np.abs(n) ** power, dtype=np.float64)
-
-
-def press(values: Array, presses: Mapping[int, int], steps: Array, power: float) -> Array:
-    """Return affinities moved by presses: a' = a + step sign(n) |n|^power (see `Steering`).
+def press(values: Array, presses: Mapping[int, int], moves: Array) -> Array:
+    """Return affinities moved by presses.
 
     Parameters
     ----------
     presses
         The presses on the tags at some places.
-    steps
-        The step of each of these.
+    moves
+        How far -5 to 5 presses move the affinity with each of these (tags x 11).
     """
-    out = values.copy()
-    out[list(presses)] += steps * press_moves(list(presses.values()), power)
+    out, net = values.copy(), np.array(list(presses.values()), dtype=np.int64)
+    out[list(presses)] += moves[np.arange(len(net)), net + MAX_PRESSES]
     return out
 
 
-def same_steps(step: float, n_tags: int) -> FindSteps:
-    """Return what finds one step for every tag."""
-    return lambda places: np.full(n_tags if places is None else len(places), step)
+def same_moves(step: float, n_tags: int) -> FindMoves:
+    """Return what finds moves that are the same for every tag: `step` for each press."""
+    moves = step * np.arange(-MAX_PRESSES, MAX_PRESSES + 1)
+    return lambda places: np.tile(moves, (n_tags if places is None else len(places), 1))
 
 
 def robust_scales(values: Array, n_personal: int) -> Array:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,9 +41,8 @@ def test_a_press_moves_the_affinity_while_presses_are_left(
     end = max(-5, min(5, now + steps))
     assert effective_presses(session, {tag: steps}) == ({tag: end - now} if end != now else {})
     after = model.profile(history, {tag: end}).affinities[tag]
-    step = session.profile.steps[session.profile.place_of(tag)]
-    moved = np.sign(end) * abs(end) ** 0.45 - np.sign(now) * abs(now) ** 0.45
-    assert after - before == pytest.approx(moved * step)
+    moves = session.profile.moves[session.profile.place_of(tag)]
+    assert after - before == pytest.approx(moves[5 + end] - moves[5 + now])
 
 
 class TestDecide:

@@ -15,7 +15,7 @@ from teaser.data.tags import DISCOVERED
 from teaser.errors import ParameterError
 from teaser.explain import PARTS, ViewedReason
 from teaser.extensions import DiscoveredTags, Group, Groups, Remainder, SparseEncoder
-from teaser.model.scores import TagSteps, press_steps
+from teaser.model.scores import TagMoves, ordinary_lifts
 from teaser.profile import POPULARITY
 
 PRESSES = [{"town=Ghent": 3}, None, {"type=film": -2, Tag("labels", "free"): 1}]
@@ -44,11 +44,11 @@ def test_five_presses_are_from_the_median_score_to_that_of_rank_20() -> None:
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(3, 301))
     rows = sp.csr_array(rng.random(scores.shape) < 0.1)
-    for user, step in enumerate(press_steps(scores, rows)):
+    for user, lift in enumerate(ordinary_lifts(scores, rows)):
         left = np.sort(scores[user][~rows.toarray()[user]])
-        assert step == pytest.approx((left[-20] - np.median(left)) / 5**0.45)
-    few = press_steps(np.arange(40.0)[None], sp.csr_array((1, 40)))
-    assert few == pytest.approx((35 - 19.5) / 5**0.45)  # of 40 items the fifth, not the twentieth
+        assert lift == pytest.approx(left[-20] - np.median(left))
+    few = ordinary_lifts(np.arange(40.0)[None], sp.csr_array((1, 40)))
+    assert few == pytest.approx(35 - 19.5)  # of 40 items the fifth, not the twentieth
 
 
 def count_first(scores: np.ndarray, seen: np.ndarray, carried: np.ndarray) -> int:
@@ -57,7 +57,7 @@ def count_first(scores: np.ndarray, seen: np.ndarray, carried: np.ndarray) -> in
     return int(carried[order[:20]].sum())
 
 
-def test_presses_bring_items_with_the_tag_and_common_tags_need_little() -> None:
+def test_one_press_changes_the_list_and_five_bring_eight_items_or_take_all_out() -> None:
     rng = np.random.default_rng(3)
     n_items, shares = 500, (0.02, 0.1, 0.3, 0.8)
     carried = np.array([rng.random(n_items) < share for share in shares])
@@ -66,41 +66,41 @@ def test_presses_bring_items_with_the_tag_and_common_tags_need_little() -> None:
         scores = rng.normal(size=n_items)
         seen = rng.choice(n_items, 12, replace=False)
         rows = sp.csr_array(np.isin(range(n_items), seen)[None])
-        step = float(press_steps(scores[None], rows)[0])
-        steps = TagSteps(scores, seen, step, carriers, np.ones(4))()
-        assert (steps > 0).all()
-        assert steps[3] < steps[0]
-        one = TagSteps(scores, seen, step, carriers, np.full(4, 2.0))([2])
-        assert one == pytest.approx(steps[2] / 2)
-        for own, move in zip(carried, steps, strict=True):
-            before, three, five, less = (
-                count_first(scores + np.sign(n) * abs(n) ** 0.45 * move * own, seen, own)
-                for n in (0, 3, 5, -3)
-            )
+        lift = float(ordinary_lifts(scores[None], rows)[0])
+        moves = TagMoves(scores, seen, lift, carriers, np.ones(4))()
+        assert moves.shape == (4, 11)
+        assert (np.diff(moves, axis=1) > 0).all()
+        halved = TagMoves(scores, seen, lift, carriers, np.full(4, 2.0))([2])
+        assert_allclose(halved[0], moves[2] / 2)
+        for own, by in zip(carried, moves, strict=True):
+            now, *after = (count_first(scores + by[n + 5] * own, seen, own) for n in range(6))
             left = int(own.sum() - own[seen].sum())
-            # The largest step bounds what presses bring where all carriers stand far below.
-            if move < 2 * step:
-                assert three > before or before == min(20, left)
-                # Eight items of a broad tag would crowd out what else people like.
-                assert five >= min(8 if left <= 40 else 4, left)
-                assert less < before or not before
+            assert after[0] >= min(now + 1, left, 20)
+            assert after[4] >= min(max(8, now + 3), left, 20)
+            assert after == sorted(after)
+            less = [count_first(scores + by[5 - n] * own, seen, own) for n in range(6)]
+            assert less[1] <= max(now - 1, 0)
+            assert less[5] == 0
+            assert less == sorted(less, reverse=True)
 
 
 def test_a_press_is_never_dead() -> None:
     equal = np.array([[0.7] * 50, [0.0] * 50])
     everything = sp.csr_array(np.ones((1, 3)))
-    assert_array_equal(press_steps(equal, sp.csr_array(equal.shape)), [0.2, 0.2])
-    assert_array_equal(press_steps(np.array([[3.0, 2.0, 1.0]]), everything), [0.2])
+    assert_array_equal(ordinary_lifts(equal, sp.csr_array(equal.shape)), [1.0, 1.0])
+    assert_array_equal(ordinary_lifts(np.array([[3.0, 2.0, 1.0]]), everything), [1.0])
 
 
 def test_the_step_follows_from_the_scores_without_presses(model: Teaser) -> None:
     scores = model.score_batch(rows_of(HISTORIES))
-    steps = press_steps(scores, model.check_histories(rows_of(HISTORIES)))
-    for history, presses, step in zip(HISTORIES, PRESSES, steps, strict=True):
-        assert model.profile(history, presses).step == pytest.approx(step)
+    lifts = ordinary_lifts(scores, model.check_histories(rows_of(HISTORIES)))
+    for history, presses, lift in zip(HISTORIES, PRESSES, lifts, strict=True):
+        assert model.profile(history, presses).step == pytest.approx(lift / 5)
         for steering in (Steering(step=0.3), Steering(scale="paper")):
             fixed = model.profile(history, presses, steering=steering)
-            assert fixed.step == (0.3 if steering.step else 0.2)
+            step = 0.3 if steering.step else 0.2
+            assert fixed.step == step
+            assert_allclose(fixed.moves, np.tile(step * np.arange(-5, 6), (len(fixed.tags), 1)))
 
 
 def test_lists_of_a_batch_follow_everybodys_own_presses(model: Teaser) -> None:

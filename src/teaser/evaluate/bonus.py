@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from teaser.data.tags import Tag
 from teaser.model.base import Model
-from teaser.model.scores import TagSteps, press_steps
+from teaser.model.scores import TagMoves, ordinary_lifts
 from teaser.model.tagged import TaggedModel
-from teaser.profile import OWN_POWER, press_moves
+from teaser.profile import MAX_PRESSES
 
 Array = NDArray[Any]
 
@@ -19,9 +19,9 @@ Array = NDArray[Any]
 class Bonus:
     """A model without tags that is steered all the same: a press adds to the items of its tag.
 
-    It is what one would do without a steerable model. A press on a tag adds the step of a person
-    to the score of each item that carries the tag; the step is that of `Steering`, made from the
-    model's own scores.
+    It is what one would do without a steerable model. Presses on a tag add the move of a person to
+    the score of each item that carries the tag; the moves are those of a steerable model, made
+    from the model's own scores.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ class Bonus:
             return scores
         rows, even = sp.csr_array(X), np.ones(len(self._columns))
         pressed = sp.lil_array((len(presses), len(self._columns)))
-        for row, (own, step) in enumerate(zip(presses, press_steps(scores, rows), strict=True)):
+        for row, (own, lift) in enumerate(zip(presses, ordinary_lifts(scores, rows), strict=True)):
             columns = [self._columns[tag] for tag in own or ()]
             seen = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-            steps = TagSteps(scores[row], seen, step, self._carried, even)(columns)
-            for column, count, each in zip(columns, (own or {}).values(), steps, strict=True):
-                pressed[row, column] = each * press_moves(count, OWN_POWER)
+            moves = TagMoves(scores[row], seen, lift, self._carried, even)(columns)
+            for column, count, each in zip(columns, (own or {}).values(), moves, strict=True):
+                pressed[row, column] = each[count + MAX_PRESSES]
         added: Array = (pressed.tocsr() @ self._carried).toarray()
         return np.asarray(scores + added)

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from teaser.explain import PARTS, Parts
 from teaser.model.scores import (
-    TagSteps,
+    TagMoves,
     UserStates,
-    press_steps,
+    ordinary_lifts,
     score_parts,
     top_k_rows,
     user_blocks,
 )
 from teaser.model.tables import TagTable
+from teaser.profile import MAX_PRESSES
 from teaser.transparency import OTHER_PARTS, Impacts
 
 Array = NDArray[Any]
@@ -138,7 +139,7 @@ def list_people(
         return top_k_rows(scores, K, exclude=states.rows, tie=items.popularity)
 
     scores = score(states.values)
-    steps, places = press_steps(scores, states.rows), rank(scores)
+    lifts, places = ordinary_lifts(scores, states.rows), rank(scores)
     user, place = np.nonzero(places >= 0)
     parts = score_parts(table, R, items, states, user, places[user, place])
     sizes, n = score_sizes(table, parts), len(parts.weight)
@@ -146,11 +147,12 @@ def list_people(
     columns = np.split(parts.place[:n], by_user)
     pressed = _draw([own[own < table.n_personal] for own in columns], rng)
     who = np.flatnonzero(pressed >= 0)
-    values = states.values.copy()
+    values, steps = states.values.copy(), lifts / MAX_PRESSES
     rows, carriers, usual = states.rows, table.carriers.items, table.usual_weights
     for one in who.tolist():
         seen, tag = rows.indices[rows.indptr[one] : rows.indptr[one + 1]], int(pressed[one])
-        steps[one] = TagSteps(scores[one], seen, float(steps[one]), carriers, usual)([tag])[0]
+        moves = TagMoves(scores[one], seen, float(lifts[one]), carriers, usual)([tag])
+        steps[one] = moves[0, MAX_PRESSES + 1]
         values[one, tag] += steps[one]
     after = rank(score(values))
     stays = ((places[:, :, None] == after[:, None, :]) & (places >= 0)[:, :, None]).any(axis=2)

@@ -19,25 +19,25 @@ from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.sparse import Encoder
 from teaser.model.filters import Boosts
 from teaser.model.tables import ItemTable, TagTable
-from teaser.profile import MAX_PRESSES, OWN_POWER, PAPER_STEP, Steering, press_moves
+from teaser.profile import MAX_PRESSES, PAPER_STEP, Steering
 
 Array = NDArray[Any]
 # Scores of one block of users.
 _NUMBERS = 2**20
 # From so many users on, histories are summed by compiled loops.
 _MANY_USERS = 32
-# The rank that an ordinary item reaches by all presses on one of its tags.
+# The length of the list that presses are made for.
 _RANK = 20
-# Three presses bring one more item with the tag into the first 20, or take one out, and five fill
-# this share of the places: 8 of 20.
-_ONE, _MANY, _FILLED = 3, MAX_PRESSES, 0.4
-# Tags on more than this share of the items, and on more than two lists of them, fill half of these
-# places: otherwise three presses would bring more such items than people who press like.
-_BROAD = 0.01
+# Five presses of + bring so many more items with the tag into the first 20, and fill at least
+# this share of them: 8 of 20.
+_MORE, _FILLED = 3, 0.4
+# How far from the first press to the fifth n presses are: ((n - 1) / 4)^power, of + and of -.
+_PLUS, _MINUS = 3.0, 0.5
 # Items move clearly further than they need.
 _CLEARLY = 1.01
-# Steps are within these multiples of that of an ordinary item.
-_LEAST_STEP, _MOST_STEP = 0.1, 2.0
+# The first press moves at least this part of what lifts an ordinary item into the list, and the
+# fifth as much more.
+_LEAST = 0.05
 # Scores that differ by less, relative to their size, are equal.
 _ROUNDING = 1e-9
 
@@ -219,12 +219,11 @@ def _numbered(places: Array, n: int) -> tuple[Array, Array]:
     return np.flatnonzero(marked), (np.cumsum(marked) - 1)[places]
 
 
-def press_steps(scores: Array, rows: sp.csr_array) -> Array:
-    """Return the step of each user: (score at rank 20 - median score) / 5^0.45.
+def ordinary_lifts(scores: Array, rows: sp.csr_array) -> Array:
+    """Return what lifts an ordinary item into the list of each user: score at rank 20 - median.
 
-    Five presses then lift an ordinary item with the tag into the first 20. Items of the history
-    have no rank. Of fewer than 160 items, the first eighth takes the place of the first 20. Where
-    these scores are equal, the step is the paper's.
+    Items of the history have no rank. Of fewer than 160 items, the first eighth takes the place of
+    the first 20. Where these scores are equal, it is five of the paper's steps.
 
     Parameters
     ----------
@@ -233,7 +232,7 @@ def press_steps(scores: Array, rows: sp.csr_array) -> Array:
     rows
         Histories (users x items).
     """
-    out = np.full(len(scores), PAPER_STEP)
+    out = np.full(len(scores), MAX_PRESSES * PAPER_STEP)
     for user, own in enumerate(scores):
         left = np.delete(own, rows.indices[rows.indptr[user] : rows.indptr[user + 1]])
         if not len(left):
@@ -244,18 +243,18 @@ def press_steps(scores: Array, rows: sp.csr_array) -> Array:
         left.partition((lower, middle, place))
         gap = left[place] - (left[lower] + left[middle]) / 2
         if gap > _ROUNDING * max(abs(left[place]), abs(left[middle])):
-            out[user] = gap / press_moves(MAX_PRESSES, OWN_POWER)
+            out[user] = gap
     return out
 
 
 @dataclass(frozen=True, eq=False)
-class TagSteps:
-    """How far one press of a user moves the affinity with each tag, found where it is asked for.
+class TagMoves:
+    """How far presses of a user move the affinity with each tag, found where it is asked for.
 
-    Three presses bring at least one more item with the tag into the first 20, or take one out, and
-    five bring at least 8, as far as `step` allows; 4 where more than 1 % of the items carry the
-    tag. A tag that most of the first 20 carry needs little, so that it does not drown everything
-    else.
+    One press of + brings one more item with the tag into the first 20; five bring at least 8, and
+    three more than there were. One press of - takes one out, five all of them. Between the first
+    press and the fifth, + is gentle and - is thorough: most wishes for more of something are met
+    by a few such items, and what is unwanted is unwanted everywhere.
 
     Attributes
     ----------
@@ -263,8 +262,8 @@ class TagSteps:
         Of one user, without presses, filters and boosts (items).
     seen
         The positions of the history's items, which have no rank.
-    step
-        The result of `press_steps`: the largest move of an ordinary item's score.
+    lift
+        What lifts an ordinary item into the first 20; see `ordinary_lifts`.
     carriers
         Which items carry each tag (tags x items).
     weights
@@ -273,27 +272,35 @@ class TagSteps:
 
     scores: Array
     seen: Array
-    step: float
+    lift: float
     carriers: sp.csr_array
     weights: Array
 
     def __call__(self, places: Sequence[int] | None = None) -> Array:
-        """Return the steps of the tags at some places; None: of all."""
+        """Return the moves by -5 to 5 presses on the tags at some places (tags x 11); None: all."""
         every = range(self.carriers.shape[0]) if places is None else places
         tags = np.asarray(every, dtype=np.int64)
         left, order = self._left
         rank = min(_RANK, max(1, len(order) // 8))
         scores = np.asarray(self.scores, dtype=np.float64)
         indptr, indices = self.carriers.indptr, self.carriers.indices
-        moves = np.zeros((3, len(tags)))
-        _find_moves(scores, order, left, indptr, indices, tags, rank, _FILLED, moves)
-        more, less, many = moves
-        one = np.maximum(more, less) / press_moves(_ONE, OWN_POWER)
-        needed = _CLEARLY * np.maximum(one, many / press_moves(_MANY, OWN_POWER))
-        found = np.clip(needed, _LEAST_STEP * self.step, _MOST_STEP * self.step)
+        ends = np.zeros((4, len(tags)))
+        _find_ends(scores, order, left, indptr, indices, tags, rank, _FILLED, ends)
+        ends *= _CLEARLY
+        least, n = _LEAST * self.lift, np.arange(1, MAX_PRESSES + 1)
+        sides = []
+        for first, last, power in ((ends[0], ends[1], _PLUS), (ends[2], ends[3], _MINUS)):
+            first = np.maximum(first, least)
+            more = np.maximum(last - first, least)
+            part = ((n - 1) / (MAX_PRESSES - 1)) ** power
+            sides.append(first[:, None] + more[:, None] * part)
+        plus, minus = sides
         # Popularity and general appeal, which no item carries as a tag.
-        found[np.diff(indptr)[tags] == 0] = self.step
-        return np.asarray(found / self.weights[tags])
+        plus[np.diff(indptr)[tags] == 0] = minus[np.diff(indptr)[tags] == 0] = (
+            self.lift / MAX_PRESSES * n
+        )
+        moves = np.hstack([-minus[:, ::-1], np.zeros((len(tags), 1)), plus])
+        return np.asarray(moves / self.weights[tags, None])
 
     @cached_property
     def _left(self) -> tuple[Array, Array]:
@@ -304,7 +311,7 @@ class TagSteps:
         return left, order[left[order]]
 
 
-def _moves(
+def _ends(
     scores: Array,
     order: Array,
     left: Array,
@@ -315,23 +322,22 @@ def _moves(
     filled: float,
     out: Array,
 ) -> None:
-    """Write how far the items with each tag must move in score (3 x tags).
+    """Write how far the items with each tag must move in score (4 x tags).
 
-    The rows: up, so that one more is among the first; down, so that one less is; up, so that they
-    have a share `filled` of the places, or half of it; 0 where there is nothing to move.
+    The rows: up, so that one more is among the first; up, so that they have a share `filled` of
+    the places, and `_MORE` more than now; down, so that one less is; down, so that none is. It is
+    0 where there is nothing to move.
     """
     mark = np.zeros(len(scores), dtype=np.int64)
     best = np.zeros(rank)  # the highest scores of carriers
     rivals = np.zeros(rank)  # and of other items
-    broad = max(2 * rank, int(_BROAD * len(order)))
     for n in range(len(tags)):
-        n_best = n_own = 0
+        n_best = 0
         for place in range(indptr[tags[n]], indptr[tags[n] + 1]):
             item = indices[place]
             if not left[item]:
                 continue
             mark[item] = n + 1
-            n_own += 1
             score = scores[item]
             if n_best == rank and score <= best[rank - 1]:
                 continue
@@ -351,17 +357,18 @@ def _moves(
                 rivals[n_rivals] = scores[order[place]]
                 n_rivals += 1
         # m carriers are among the first if the m-th stands above the (rank + 1 - m)-th rival.
-        if now < n_best and rank - now <= n_rivals:
+        if now < n_best and now < rank and rank - now <= n_rivals:
             out[0, n] = max(0.0, rivals[rank - now - 1] - best[now])
-        if now > 0 and rank - now < n_rivals:
-            out[1, n] = max(0.0, best[now - 1] - rivals[rank - now])
-        share = filled if n_own <= broad else filled / 2
-        m = min(n_best, int(np.ceil(share * rank)))
+        m = min(n_best, rank, max(int(np.ceil(filled * rank)), now + _MORE))
         if m > now and rank - m < n_rivals:
-            out[2, n] = max(0.0, rivals[rank - m] - best[m - 1])
+            out[1, n] = max(0.0, rivals[rank - m] - best[m - 1])
+        if now > 0 and rank - now < n_rivals:
+            out[2, n] = max(0.0, best[now - 1] - rivals[rank - now])
+        if now > 0 and rank <= n_rivals:
+            out[3, n] = max(0.0, best[0] - rivals[rank - 1])
 
 
-_find_moves = compiled(_moves)
+_find_ends = compiled(_ends)
 
 
 def check_steered(presses: Any, steering: Any, n_users: int) -> None:

@@ -61,10 +61,10 @@ from teaser.model.prediction import (
 )
 from teaser.model.scores import (
     Scored,
-    TagSteps,
+    TagMoves,
     UserStates,
     check_steered,
-    press_steps,
+    ordinary_lifts,
     score_parts,
     sum_rows,
     user_blocks,
@@ -400,25 +400,24 @@ class TaggedModel(Model, abstract=True):
         placed = [who.place_presses(given, table.index) for given in presses or ()]
         pressed = np.flatnonzero([bool(net) for net in placed])
         if len(pressed):
-            found = self.press_steps(states.at(pressed), steering)
-            for user, (_, steps) in zip(pressed.tolist(), found, strict=True):
-                net = placed[user]
-                values[user] = who.press(values[user], net, steps(list(net)), steering.press_power)
+            found = self.press_moves(states.at(pressed), steering)
+            for user, (_, moves) in zip(pressed.tolist(), found, strict=True):
+                values[user] = who.press(values[user], placed[user], moves(list(placed[user])))
         return states
 
-    def press_steps(
+    def press_moves(
         self, states: UserStates, steering: Steering
-    ) -> Iterator[tuple[float, who.FindSteps]]:
-        """Yield the step of each of some users without presses, and what finds those of tags."""
+    ) -> Iterator[tuple[float, who.FindMoves]]:
+        """Yield the step of each of some users without presses, and what finds moves of tags."""
         table, fixed = self.tag_table_, steering.fixed_step
         if fixed is not None:
-            yield from [(fixed, who.same_steps(fixed, len(table.tags)))] * len(states.values)
+            yield from [(fixed, who.same_moves(fixed, len(table.tags)))] * len(states.values)
             return
         scores, rows = self.score_states(states), states.rows
-        for user, step in enumerate(press_steps(scores, rows).tolist()):
+        for user, lift in enumerate(ordinary_lifts(scores, rows).tolist()):
             seen = rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
             items, weights = table.carriers.items, table.usual_weights
-            yield step, TagSteps(scores[user], seen, step, items, weights)
+            yield lift / who.MAX_PRESSES, TagMoves(scores[user], seen, lift, items, weights)
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
@@ -556,7 +555,7 @@ class TaggedModel(Model, abstract=True):
         states = self.user_states(rows, steering=steering, about=given)
         values = states.values[0]
         known = [] if about is None else place_about(about, self.user_rows_)
-        step, steps = next(self.press_steps(states, steering))
+        step, moves = next(self.press_moves(states, steering))
         learned = Profile(
             tags=self.tags_,
             values=values,
@@ -565,8 +564,7 @@ class TaggedModel(Model, abstract=True):
             history=tuple(self.items_[i] for i in viewed),
             presses={},
             step=step,
-            find_steps=steps,
-            press_power=steering.press_power,
+            find_moves=moves,
             tags_weight=float(states.tags_weight[0]),
             viewed_weight=float(states.viewed_weight[0]),
             about=tuple(self.user_tags_[i] for i in known),
@@ -591,7 +589,7 @@ class TaggedModel(Model, abstract=True):
             As in `profile`.
         """
         net = who.place_presses(presses, self.tag_table_.index)
-        values = who.press(learned.values, net, learned.steps_of(list(net)), learned.press_power)
+        values = who.press(learned.values, net, learned.moves_of(list(net)))
         return replace(
             learned,
             values=values,

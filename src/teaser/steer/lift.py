@@ -26,10 +26,9 @@ from teaser.profile import (
     Steering,
     place_presses,
     press,
-    press_moves,
 )
 
-# The rounding error of a gap, in presses.
+# The rounding error of a gap, in mean moves by five presses.
 _MARGIN = 1e-9
 _ROWS = 40
 # Numbers that one step of a search with a time limit may hold: about a tenth of a second of work.
@@ -215,12 +214,8 @@ class _Case:
         # first, then the earlier one.
         self.wins_tie = (popularity < own) | ((popularity == own) & later)
         self.wins_tie[self.item] = self.item not in seen and self.item not in barred
-        self.values, self.steps = profile.values, profile.steps  # before any press; of each tag
-        self.weight, self.step, self.power = (
-            profile.tags_weight,
-            profile.step,
-            profile.press_power,
-        )
+        self.values, self.moves = profile.values, profile.moves  # before any press; of each tag
+        self.weight, self.unit = profile.tags_weight, float(self.moves[:, -1].mean())
         # The part of viewed items in each score.
         self.viewed = model.viewed_scores(profile) if model.has_remainder else None
         self.placed = place_presses(presses, model.tag_table_.index)
@@ -233,7 +228,7 @@ class _Case:
         net = dict(self.placed)
         for j, steps in extra.items():
             net[j] = net.get(j, 0) + steps
-        return press(self.values, net, self.steps[list(net)], self.power)
+        return press(self.values, net, self.moves[list(net)])
 
     def scores(self, extra: Mapping[int, int]) -> Array:
         tags = np.asarray(self.D @ self.affinities(extra))
@@ -253,12 +248,13 @@ class _Case:
         return np.asarray(self.D[[self.item]].toarray()).ravel()
 
     def reach(self, sign: int, places: Array) -> list[Array]:
-        """Return by how many steps 0, 1, ... further presses of a sign move each tag."""
+        """Return how far 0, 1, ... further presses of a sign move each tag, in units."""
         found = []
         for j in places.tolist():
             now = self.placed.get(j, 0)
             net = np.arange(now, sign * (MAX_PRESSES + 1), sign)
-            found.append(np.abs(press_moves(net, self.power) - press_moves(now, self.power)))
+            own = self.moves[j] / self.unit
+            found.append(np.abs(own[net + MAX_PRESSES] - own[now + MAX_PRESSES]))
         return found
 
 
@@ -306,64 +302,53 @@ class _Lever:
     weights: Array
     reach: Array
 
-    @property
-    def whole(self) -> int:
-        """The number of presses that each move the affinity by a full step."""
-        steps = np.arange(len(self.reach))
-        return int((np.abs(self.reach - steps) < 1e-9).sum()) - 1
-
 
 class _Board:
     """The levers that act on the given rivals, strongest first.
 
     Gaps are in presses; a rival with a positive gap is ahead.
 
-    Lever A covers lever B if A is at least as effective as B against every rival. Moving a press
-    from B to A then leaves no rival further ahead, as long as A moves by full steps, which no press
-    exceeds. The search skips B where A is pressed and not exhausted, and where A is not pressed and
-    could take all of B's presses: an equally good answer with no more tags exists without B. If
-    both reach equally far, the search never presses B more often than A, as they could be swapped.
+    Lever A covers lever B if each press of A does at least as much against every rival as the same
+    press of B. The search then never presses B more often than A, as they could be swapped.
     """
 
     def __init__(self, case: _Case, rows: Array, now: Array, max_presses: int, time: _Time) -> None:
         self.time = time
         tie = np.where(case.wins_tie[rows], -_MARGIN, _MARGIN)
-        # A press on tag j moves a score by weight * steps_j * D_ij. Gaps are in weight * step.
-        self.gaps = (now[rows] - now[case.item]) / (case.weight * case.step) + tie
-        # (D_ij - D_cj) steps_j / step for the item i, rivals c and tags j (rivals x tags).
-        gain = (case.row - case.D[rows].toarray()) * (case.steps / case.step)
+        # A move of the affinity with tag j moves a score by weight * D_ij times it.
+        self.gaps = (now[rows] - now[case.item]) / (case.weight * case.unit) + tie
+        # D_ij - D_cj for the item i, rivals c and tags j (rivals x tags).
+        gain = case.row - case.D[rows].toarray()
         levers = []
         for sign in (1, -1):
             places = np.flatnonzero((sign * gain > 0).any(axis=0))
             for j, reach in zip(places.tolist(), case.reach(sign, places), strict=True):
                 if len(reach) > 1:
                     levers.append(_Lever(j, sign, sign * gain[:, j], reach[: max_presses + 1]))
-        levers.sort(key=lambda lever: (-lever.weights.sum(), -lever.whole, -lever.sign, lever.tag))
+        # A lever that covers another does more than it in all, or as much.
+        effect = {id(lever): lever.weights.sum() * lever.reach[-1] for lever in levers}
+        levers.sort(key=lambda lever: (-effect[id(lever)], -lever.sign, lever.tag))
         self.levers = levers
         self._compare()
 
     def _compare(self) -> None:
-        """Compute which levers cover which, and how many presses the covering levers take first."""
-        shape = (len(self.levers), len(self.gaps))
-        W = np.array([lever.weights for lever in self.levers]).reshape(shape)
-        self.whole = np.array([lever.whole for lever in self.levers], dtype=int)
-        most = np.array([len(lever.reach) - 1 for lever in self.levers], dtype=int)
-        self.strongest = float(W.max(initial=1.0))
-        covers = np.zeros((len(W), len(W)), dtype=bool)
-        for place, row in enumerate(W):
+        """Compute which levers cover which; each has to be pressed before those it covers."""
+        n, n_rivals = len(self.levers), len(self.gaps)
+        W = np.array([lever.weights for lever in self.levers]).reshape(n, 1, n_rivals)
+        most = max((len(lever.reach) - 1 for lever in self.levers), default=0)
+        each = np.zeros((n, most, 1))  # how far each press moves a lever
+        for place, lever in enumerate(self.levers):
+            each[place, : len(lever.reach) - 1, 0] = np.diff(lever.reach)
+        self.time.check(n * most * n_rivals)
+        pushes = each * W
+        self.strongest = float(pushes.max(initial=0.0))
+        covers = np.zeros((n, n), dtype=bool)
+        for place, own in enumerate(pushes):
             self.time.check()
-            covers[place] = (row >= W).all(axis=1)
-        # Above the diagonal only: of two equal levers, the earlier covers the later.
-        covers = np.triu(covers, 1)
-        reaches = [tuple(lever.reach.tolist()) for lever in self.levers]
-        number = {reach: n for n, reach in enumerate(dict.fromkeys(reaches))}
-        kind = np.array([number[reach] for reach in reaches], dtype=int)
-        alike = covers & (kind[:, None] == kind)
-        self.alike = [np.flatnonzero(column) for column in alike.T]
-        covers &= (self.whole > 0)[:, None]
+            # After the lever only: of two equal levers, the earlier covers the later.
+            covers[place, place + 1 :] = (own >= pushes[place + 1 :]).all(axis=(1, 2))
         self.covered_by = [np.flatnonzero(column) for column in covers.T]
-        binding = covers & (most <= self.whole[:, None])
-        self.price = np.where(binding, self.whole[:, None], alike).sum(axis=0)
+        self.price = covers.sum(axis=0)
 
     def answers(self, total: int, k: int) -> list[dict[int, int]]:
         """Return the choices of exactly `total` presses that pass the rivals, fewest tags first."""
@@ -412,16 +397,13 @@ class _Board:
         return out[::-1]
 
     def _branch(self, gaps: Array, left: Array, path: Array, t: int) -> tuple[Array, Array, Array]:
-        """Press lever t 0, 1, 2, ... times, where the levers that cover it allow it."""
-        lever, above = self.levers[t], self.covered_by[t]
-        pressed, whole = path[:, above], self.whole[above]
-        free = (pressed >= whole) | (pressed == 0)
-        least = np.where(pressed == 0, whole, 0).max(axis=1, initial=0)
-        most = path[:, self.alike[t]].min(axis=1, initial=len(lever.reach))
+        """Press lever t 0, 1, 2, ... times, no more often than the levers that cover it."""
+        lever = self.levers[t]
+        most = path[:, self.covered_by[t]].min(axis=1, initial=len(lever.reach))
         parts = [(gaps, left, path)]
         for m in range(1, min(len(lever.reach) - 1, int(left.max())) + 1):
             self.time.check()
-            able = (left >= m) & (m > least) & (m <= most) & free.all(axis=1)
+            able = (left >= m) & (m <= most)
             further = path[able]
             further[:, t] = m
             parts.append((gaps[able] - lever.reach[m] * lever.weights, left[able] - m, further))

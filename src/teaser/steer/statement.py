@@ -17,7 +17,7 @@ from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.explain import join_names, join_values, number_features
 from teaser.leaning import Carriers, LeaningBase
-from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press, press_moves
+from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press
 
 Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores.
@@ -166,16 +166,17 @@ def undo_presses(
         The current presses, to which these are added.
     """
     pressed, tag, way = presses or {}, statement.tags[0], statement.leaning
-    now, net, power = pressed.get(tag, 0), -int(way), learned.press_power
+    now, net = pressed.get(tag, 0), -int(way)
     if learned.base is not None:
         placed = {learned.place_of(each): n for each, n in pressed.items()}
-        values = press(learned.values, placed, learned.steps_of(list(placed)), power)
-        leaning, by_step = _leaning_and_step(learned, learned.base, values, tag)
+        values = press(learned.values, placed, learned.moves_of(list(placed)))
+        leaning, by_unit = _leaning_and_unit(learned, learned.base, values, tag)
+        moves = by_unit * learned.moves_of([learned.place_of(tag)])[0]
         # Net presses that oppose the statement, so that it is not said again.
         every = -way * np.arange(1, MAX_PRESSES + 1)
-        left = way * (leaning + by_step * (press_moves(every, power) - press_moves(now, power)))
-        enough = left <= 1e-9 * abs(by_step)
-        if by_step > 0:
+        left = way * (leaning + moves[every + MAX_PRESSES] - moves[now + MAX_PRESSES])
+        enough = left <= 1e-9 * np.abs(moves).max()
+        if by_unit > 0:
             net = int(every[np.argmax(enough)] if enough.any() else every[-1])
     steps = net - now
     return {tag: steps} if steps * statement.leaning < 0 else {}
@@ -364,10 +365,10 @@ class _Groups:
             blocked[self.group[nested.indices[nested.indptr[j] : nested.indptr[j + 1]]]] = True
 
 
-def _leaning_and_step(
+def _leaning_and_unit(
     profile: Profile, base: LeaningBase, values: Array, tag: Tag
 ) -> tuple[float, float]:
-    """Return the leaning towards a tag's group at some affinities, and what a step adds to it."""
+    """Return the leaning towards a tag's group, and what an affinity higher by 1 adds to it."""
     place = profile.place_of(tag)
     number = -1 if profile.near_equal_group is None else int(profile.near_equal_group[place])
     if number < 0:
@@ -375,6 +376,4 @@ def _leaning_and_step(
     moved = replace(profile, values=values).personal_scores
     column = np.asarray(base.decoder[:, [place]].todense(), dtype=np.float64).ravel()
     both = base.group_carriers.means(np.column_stack([moved, column]))[number]
-    return float(both[0]), float(profile.steps_of([place])[0]) * profile.tags_weight * float(
-        both[1]
-    )
+    return float(both[0]), profile.tags_weight * float(both[1])

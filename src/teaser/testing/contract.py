@@ -20,7 +20,7 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ArtifactError, NotFittedError, ParameterError, UnknownNameError
 from teaser.explain import BoostReason
 from teaser.model import load
-from teaser.profile import GENERAL, Steering
+from teaser.profile import GENERAL, MAX_PRESSES, Steering
 from teaser.testing.example import example_dataset
 
 
@@ -343,15 +343,15 @@ class TaggedModelContract(ModelContract):
         assert fitted.recommend_batch(histories, presses, k=7) == single
         _assert_same_scores(fitted.score_batch(data.X[:3], presses), single, data, self.rtol)
 
-    def test_a_press_moves_one_affinity_by_a_step(self, fitted: Any) -> None:
+    def test_a_press_moves_one_affinity_as_the_profile_says(self, fitted: Any) -> None:
         learned = fitted.profile(["i1", "i5"])
         before = learned.affinities
         after = fitted.profile(["i1", "i5"], {"labels=free": 1}).affinities
         assert before.keys() == after.keys()
         (moved,) = (tag for tag in before if before[tag] != after[tag])
         assert str(moved) == "labels=free"
-        step = learned.steps[learned.place_of(moved)]
-        assert after[moved] - before[moved] == pytest.approx(step)
+        move = learned.moves[learned.place_of(moved), MAX_PRESSES + 1]
+        assert after[moved] - before[moved] == pytest.approx(move)
         paper = Steering(scale="paper")
         assert fitted.profile(["i1", "i5"], steering=paper).step == 0.2
 

@@ -316,8 +316,8 @@ def test_groups_are_saved_with_the_model_and_kept_by_the_next_fit(
     )
     plain, pressed = (again.scores(again.profile(["i0"], p)) for p in (None, {tag: 3}))
     own = again.profile(["i0"])
-    step = own.steps[own.place_of(tag)]
-    assert_allclose(pressed - plain, 3**0.45 * step * members, atol=1e-6)
+    move = own.moves[own.place_of(tag), 5 + 3]
+    assert_allclose(pressed - plain, move * members, atol=1e-6)
 
 
 def test_new_items_get_groups_by_their_tags_but_none_that_is_given(crowd: Dataset) -> None:

@@ -131,7 +131,7 @@ def test_a_press_changes_as_many_as_it_does_in_lists(name: str, data: Dataset) -
     assert found.press_change == pytest.approx(np.mean(every))
     assert found.press_change > 0
     steps = [
-        model.profile(history, about=known).steps[j]
+        model.profile(history, about=known).moves[j, 5 + 1]
         for (history, known), j in zip(people, pressed, strict=True)
     ]
     assert found.step == pytest.approx(np.mean(steps))

@@ -20,7 +20,7 @@ from teaser.model.prediction import PREDICTED
 from teaser.model.scores import Scored, UserStates
 from teaser.model.tables import ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
-from teaser.profile import DEFAULT_STEERING, FindSteps, PressesLike, Steering
+from teaser.profile import DEFAULT_STEERING, FindMoves, PressesLike, Steering
 
 Array = NDArray[Any]
 
@@ -120,11 +120,11 @@ class Product(TaggedModel):
                 "Fit both to the same data set."
             )
 
-    def press_steps(
+    def press_moves(
         self, states: UserStates, steering: Steering
-    ) -> Iterator[tuple[float, FindSteps]]:
+    ) -> Iterator[tuple[float, FindMoves]]:
         """Return the steps of each user: those of the model with tags."""
-        return self.parts[0].press_steps(states, steering)
+        return self.parts[0].press_moves(states, steering)
 
     def score_batch(
         self,
