@@ -10,7 +10,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from teaser import Presses, Steering, Tag, Teaser
 from teaser.errors import ParameterError, UnknownNameError
-from teaser.profile import DEFAULT_STEERING, GENERAL, Array, paper_certainty, press, scaled
+from teaser.profile import (
+    DEFAULT_STEERING,
+    GENERAL,
+    Array,
+    paper_certainty,
+    press,
+    same_moves,
+    scaled,
+)
 
 finite = st.floats(-10, 10).map(lambda x: round(x, 6))
 RAW = np.array([[0.5, -2.0, 0.0, 8.0]])
