@@ -51,12 +51,12 @@ class Bonus:
         scores = np.asarray(self.model.score_batch(X), dtype=np.float64)
         if presses is None:
             return scores
-        rows, even = sp.csr_array(X), np.ones(len(self._columns))
+        rows = sp.csr_array(X)
         pressed = sp.lil_array((len(presses), len(self._columns)))
         for row, (own, lift) in enumerate(zip(presses, ordinary_lifts(scores, rows), strict=True)):
             columns = [self._columns[tag] for tag in own or ()]
             seen = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-            moves = TagMoves(scores[row], seen, lift, self._carried, even)(columns)
+            moves = TagMoves(scores[row], seen, lift, self._carried)(columns)
             for column, count, each in zip(columns, (own or {}).values(), moves, strict=True):
                 pressed[row, column] = each[count + MAX_PRESSES]
         added: Array = (pressed.tocsr() @ self._carried).toarray()

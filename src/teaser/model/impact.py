@@ -148,10 +148,10 @@ def list_people(
     pressed = _draw([own[own < table.n_personal] for own in columns], rng)
     who = np.flatnonzero(pressed >= 0)
     values, steps = states.values.copy(), lifts / MAX_PRESSES
-    rows, carriers, usual = states.rows, table.carriers.items, table.usual_weights
+    rows = states.rows
     for one in who.tolist():
         seen, tag = rows.indices[rows.indptr[one] : rows.indptr[one + 1]], int(pressed[one])
-        moves = TagMoves(scores[one], seen, float(lifts[one]), carriers, usual)([tag])
+        moves = TagMoves(scores[one], seen, float(lifts[one]), table.weights_by_tag)([tag])
         steps[one] = moves[0, MAX_PRESSES + 1]
         values[one, tag] += steps[one]
     after = rank(score(values))

@@ -264,28 +264,25 @@ class TagMoves:
         The positions of the history's items, which have no rank.
     lift
         What lifts an ordinary item into the first 20; see `ordinary_lifts`.
-    carriers
-        Which items carry each tag (tags x items).
     weights
-        The usual weight of each tag in its items (tags).
+        The weight of each tag in the items that carry it, above 0 (tags x items).
     """
 
     scores: Array
     seen: Array
     lift: float
-    carriers: sp.csr_array
-    weights: Array
+    weights: sp.csr_array
 
     def __call__(self, places: Sequence[int] | None = None) -> Array:
         """Return the moves by -5 to 5 presses on the tags at some places (tags x 11); None: all."""
-        every = range(self.carriers.shape[0]) if places is None else places
+        every = range(self.weights.shape[0]) if places is None else places
         tags = np.asarray(every, dtype=np.int64)
         left, order = self._left
         rank = min(_RANK, max(1, len(order) // 8))
         scores = np.asarray(self.scores, dtype=np.float64)
-        indptr, indices = self.carriers.indptr, self.carriers.indices
-        ends = np.zeros((4, len(tags)))
-        _find_ends(scores, order, left, indptr, indices, tags, rank, _FILLED, ends)
+        W, ends = self.weights, np.zeros((4, len(tags)))
+        data = np.asarray(W.data, dtype=np.float64)
+        _find_ends(scores, order, left, W.indptr, W.indices, data, tags, rank, _FILLED, ends)
         ends *= _CLEARLY
         least, n = _LEAST * self.lift, np.arange(1, MAX_PRESSES + 1)
         sides = []
@@ -296,11 +293,9 @@ class TagMoves:
             sides.append(first[:, None] + more[:, None] * part)
         plus, minus = sides
         # Popularity and general appeal, which no item carries as a tag.
-        plus[np.diff(indptr)[tags] == 0] = minus[np.diff(indptr)[tags] == 0] = (
-            self.lift / MAX_PRESSES * n
-        )
-        moves = np.hstack([-minus[:, ::-1], np.zeros((len(tags), 1)), plus])
-        return np.asarray(moves / self.weights[tags, None])
+        apart = np.diff(W.indptr)[tags] == 0
+        plus[apart] = minus[apart] = self.lift / MAX_PRESSES * n
+        return np.hstack([-minus[:, ::-1], np.zeros((len(tags), 1)), plus])
 
     @cached_property
     def _left(self) -> tuple[Array, Array]:
@@ -317,36 +312,30 @@ def _ends(
     left: Array,
     indptr: Array,
     indices: Array,
+    weights: Array,
     tags: Array,
     rank: int,
     filled: float,
     out: Array,
 ) -> None:
-    """Write how far the items with each tag must move in score (4 x tags).
+    """Write how far the affinities with some tags must move (4 x tags).
 
-    The rows: up, so that one more is among the first; up, so that they have a share `filled` of
-    the places, and `_MORE` more than now; down, so that one less is; down, so that none is. It is
-    0 where there is nothing to move.
+    The rows: up, so that one more item with the tag is among the first; up, so that they fill a
+    share `filled` of the places, and `_MORE` more than now; down, so that one less is; down, so
+    that none is. It is 0 where there is nothing to move.
     """
     mark = np.zeros(len(scores), dtype=np.int64)
-    best = np.zeros(rank)  # the highest scores of carriers
-    rivals = np.zeros(rank)  # and of other items
+    rivals = np.zeros(rank)  # the highest scores of items without the tag
     for n in range(len(tags)):
-        n_best = 0
-        for place in range(indptr[tags[n]], indptr[tags[n] + 1]):
-            item = indices[place]
-            if not left[item]:
-                continue
-            mark[item] = n + 1
-            score = scores[item]
-            if n_best == rank and score <= best[rank - 1]:
-                continue
-            at = n_best if n_best < rank else rank - 1
-            while at > 0 and best[at - 1] < score:
-                best[at] = best[at - 1]
-                at -= 1
-            best[at] = score
-            n_best = min(rank, n_best + 1)
+        first, last = indptr[tags[n]], indptr[tags[n] + 1]
+        own, weight = np.zeros(last - first), np.zeros(last - first)
+        n_own = 0
+        for place in range(first, last):
+            if left[indices[place]]:
+                mark[indices[place]] = n + 1
+                own[n_own], weight[n_own] = scores[indices[place]], weights[place]
+                n_own += 1
+        own, weight = own[:n_own], weight[:n_own]
         n_rivals = now = 0
         for place in range(len(order)):
             if n_rivals == rank:
@@ -356,16 +345,19 @@ def _ends(
             else:
                 rivals[n_rivals] = scores[order[place]]
                 n_rivals += 1
-        # m carriers are among the first if the m-th stands above the (rank + 1 - m)-th rival.
-        if now < n_best and now < rank and rank - now <= n_rivals:
-            out[0, n] = max(0.0, rivals[rank - now - 1] - best[now])
-        m = min(n_best, rank, max(int(np.ceil(filled * rank)), now + _MORE))
-        if m > now and rank - m < n_rivals:
-            out[1, n] = max(0.0, rivals[rank - m] - best[m - 1])
-        if now > 0 and rank - now < n_rivals:
-            out[2, n] = max(0.0, best[now - 1] - rivals[rank - now])
-        if now > 0 and rank <= n_rivals:
-            out[3, n] = max(0.0, best[0] - rivals[rank - 1])
+        # m items with the tag are among the first if m of them stand above the (rank + 1 - m)-th
+        # rival. Each of them moves by its weight.
+        one = min(n_own, rank, now + 1)
+        many = min(n_own, rank, max(int(np.ceil(filled * rank)), now + _MORE))
+        for row, m in ((0, one), (1, many)):
+            if m > now and rank - m < n_rivals:
+                moves = np.sort((rivals[rank - m] - own) / weight)
+                out[row, n] = max(0.0, moves[m - 1])
+        # At most m stay if the others fall below the (rank - m)-th rival.
+        for row, m in ((2, now - 1), (3, 0)):
+            if 0 <= m < now and rank - m <= n_rivals:
+                moves = np.sort((own - rivals[rank - m - 1]) / weight)
+                out[row, n] = max(0.0, moves[n_own - m - 1])
 
 
 _find_ends = compiled(_ends)

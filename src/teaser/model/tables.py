@@ -557,17 +557,14 @@ class TagTable:
         return {feature: share for feature, share in pairs if feature != GENERAL.feature}
 
     @cached_property
-    def usual_weights(self) -> Array:
-        """The median weight of each tag in the items that carry it (tags).
-
-        It is 1 for popularity and general appeal, and for tags without a positive weight.
-        """
-        D = self.decoder.tocsc()
-        out = np.ones(len(self.tags))
-        for j in range(self.n_personal):
-            own = D.data[D.indptr[j] : D.indptr[j + 1]]
-            out[j] = np.median(own[own > 0]) if (own > 0).any() else 1.0
-        return out
+    def weights_by_tag(self) -> sp.csr_array:
+        """The positive weights of declared and discovered tags in their items (tags x items)."""
+        found = sp.csr_array(self.decoder.T.tocsr())
+        is_apart = np.arange(len(self.tags)) >= self.n_personal
+        owner = np.repeat(is_apart, np.diff(found.indptr))
+        found.data = np.where(owner, 0.0, np.maximum(found.data, 0.0))
+        found.eliminate_zeros()
+        return found
 
     @cached_property
     def features(self) -> tuple[list[str], Array]:

@@ -416,8 +416,8 @@ class TaggedModel(Model, abstract=True):
         scores, rows = self.score_states(states), states.rows
         for user, lift in enumerate(ordinary_lifts(scores, rows).tolist()):
             seen = rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
-            items, weights = table.carriers.items, table.usual_weights
-            yield lift / who.MAX_PRESSES, TagMoves(scores[user], seen, lift, items, weights)
+            moves = TagMoves(scores[user], seen, lift, table.weights_by_tag)
+            yield lift / who.MAX_PRESSES, moves
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
