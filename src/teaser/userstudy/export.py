@@ -214,7 +214,7 @@ def _add_person(
     lists = count(1)
     for row in log:
         here = at(row, steps[row["step"]])
-        kept = {"shown": ("statements",), "consent": ()}.get(row["kind"], tuple(row["data"]))
+        kept = ("statements",) if row["kind"] == "shown" else tuple(row["data"])
         told = {key: x for key, x in row["data"].items() if key in kept}
         if not with_texts:
             told.pop("text", None)
