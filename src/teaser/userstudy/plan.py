@@ -36,8 +36,6 @@ MEASURED = {
     "presses": "presses on tags",
     "chosen_rank": "mean place in the list of what was chosen",
 }
-# Texts that may be left out, besides that of the last page.
-_OPTIONAL = ("instructions", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -416,9 +414,9 @@ def _check_texts(study: UserStudy) -> None:
     """Every text must be there in each language of the study."""
     for where, text in texts_of(study):
         if isinstance(text, str):
-            if not text.strip() and where.split()[-1] not in _OPTIONAL and where != "[finish] text":
+            if not text.strip():
                 raise ParameterError(f"{where} is empty. Write what people read there.")
-            if len(study.languages) > 1 and text:
+            if len(study.languages) > 1:
                 raise ParameterError(
                     f"{where} is in one language, and the study has {len(study.languages)}. Write "
                     f"a text for each: {{ {', '.join(f'{c} = ...' for c in study.languages)} }}."
@@ -430,10 +428,13 @@ def _check_texts(study: UserStudy) -> None:
 
 
 def texts_of(value: Any, where: str = "") -> Iterator[tuple[str, Words]]:
-    """Yield every text that people read, with the place where it stands in the file."""
+    """Yield every text that people read, with the place where it stands in the file.
+
+    Texts that may be left out, and are, are not among them.
+    """
     for each in fields(value):
         found, place = getattr(value, each.name), f"{where} {each.name}".strip()
-        if each.type in (Words, "Words"):
+        if each.type == Words and found != each.default:
             yield place, found
         elif each.name == "choices":
             yield from ((place, choice) for choice in found)
