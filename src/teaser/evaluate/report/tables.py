@@ -6,14 +6,12 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from teaser.errors import DataError, ParameterError
 from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference, Summary
+from teaser.evaluate.protocol import PAPER_METRICS
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
     NEW_ITEMS_SUFFIX,
@@ -47,7 +45,6 @@ PAPER = (
     "J. De Pauw, K. Ruymbeek, B. Goethals: Modelling Users with Item Metadata for Explainable "
     "and Interactive Recommendation, tables 1 and 2"
 )
-METRICS = ("recall@20", "recall@100", "ndcg@100")
 PAPER_SCALE, PAPER_STRENGTH = "paper", 3
 # The captions of the tables, and what their marks mean.
 CAPTIONS: Mapping[str, str] = _read_toml("captions.toml")
@@ -103,7 +100,7 @@ def format_percent(share: float | None) -> str:
 
 
 # By data set: its title, users, items and tags; and, by number of tags that are each pressed three
-# times and by model, the `METRICS`: 0 without feedback (table 1), 1 and 2 (table 2).
+# times and by model, the `PAPER_METRICS`: 0 without feedback (table 1), 1 and 2 (table 2).
 PAPER_COLUMNS: Mapping[str, Mapping[str, Any]] = _read_toml("paper.toml")
 
 
@@ -160,7 +157,7 @@ class ReportedStudy:
         if self.paper is None or row is None or first.name != model.name:
             return ""
         figures = self.paper["pressed"].get(str(n_tags), {}).get(row)
-        return f"*({format_value(figures[METRICS.index(metric)])})*" if figures else ""
+        return f"*({format_value(figures[PAPER_METRICS.index(metric)])})*" if figures else ""
 
     def _paper_row(self, model: ModelResult) -> str | None:
         """Return the paper's name of this kind of model, if it is in its tables."""
@@ -222,14 +219,20 @@ class Table:
 
     Attributes
     ----------
-    frame
-        Texts with Markdown: `**best**`, `*(of the paper)*`. The first column names the rows. A
-        row whose other columns are null is a heading. A column is named `STUDY` newline `COLUMN`.
+    first
+        The heading of the first column, which names the rows.
+    blocks
+        The titles of studies, each with its columns; an empty title for columns of no study in
+        particular.
+    rows
+        Texts with Markdown: `**best**`, `*(of the paper)*`. A row of one text is a heading.
     """
 
     name: str
     caption: str
-    frame: pl.DataFrame
+    first: str
+    blocks: tuple[tuple[str, tuple[str, ...]], ...]
+    rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -246,45 +249,32 @@ class Table:
     ) -> "Table":
         """Return a table with these columns for each study, and rows of texts.
 
-        A short row is padded. The columns are of no study in particular where it is None.
+        The columns are of no study in particular where it is None.
 
         Parameters
         ----------
         values
             What its caption names in braces.
         """
-        names = [first]
-        for study, column in product(studies, columns):
-            title = study.title if study else ""
-            # Studies may have the same title.
-            same = (f"{title}{f' ({n})' if n > 1 else ''}\n{column}" for n in count(1))
-            names.append(next(name for name in same if name not in names))
-        padded = [[*row, *[None] * (len(names) - len(row))] for row in rows]
-        schema = dict.fromkeys(names, pl.String)
-        frame = pl.DataFrame(padded, schema=schema, orient="row")
-        return cls(name, CAPTIONS[name].format(**values), frame, tuple(notes))
+        blocks = tuple((study.title if study else "", tuple(columns)) for study in studies)
+        return cls(name, CAPTIONS[name].format(**values), first, blocks, tuple(rows), tuple(notes))
 
     @property
-    def blocks(self) -> dict[str, list[str]]:
-        """The columns by study, without the first."""
-        found: dict[str, list[str]] = {}
-        for name in self.frame.columns[1:]:
-            study, column = name.split("\n")
-            found.setdefault(study, []).append(column)
-        return found
+    def width(self) -> int:
+        """The number of columns."""
+        return 1 + sum(len(columns) for _, columns in self.blocks)
 
     def to_markdown(self) -> str:
         """Return the table with its caption and notes as Markdown."""
-        heads = [f"**{self.frame.columns[0]}**"]
-        for study, columns in self.blocks.items():
+        heads = [f"**{self.first}**"]
+        for study, columns in self.blocks:
             title = f"**{literal(study)}**<br>" if study else ""
             heads += [title + literal(columns[0]), *map(literal, columns[1:])]
-        rule = _line(["---", *["---:"] * (len(heads) - 1)])
+        rule = _line(["---", *["---:"] * (self.width - 1)])
         lines = [literal(self.caption), "", _line(heads), rule]
-        for head, *cells in self.frame.iter_rows():
-            is_group = bool(cells) and all(cell is None for cell in cells)
-            name = f"**{literal(head)}:**" if is_group else literal(head)
-            lines.append(_line([name, *(cell or "" for cell in cells)]))
+        for head, *cells in self.rows:
+            name = literal(head) if cells else f"**{literal(head)}:**"
+            lines.append(_line([name, *(cells or [""] * (self.width - 1))]))
         notes = (line for note in self.notes for line in ("", literal(note)))
         return "\n".join([*lines, *notes]) + "\n"
 
@@ -311,7 +301,7 @@ def make_tables(studies: Sequence[ReportedStudy]) -> list[Table]:
         feedback_table(studies),
         beyond_table(studies),
     )
-    return [table for table in made if table is not None and table.frame.width > 1]
+    return [table for table in made if table is not None and table.width > 1]
 
 
 def accuracy_table(studies: Sequence[ReportedStudy]) -> Table:
@@ -320,7 +310,7 @@ def accuracy_table(studies: Sequence[ReportedStudy]) -> Table:
     def cells(study: ReportedStudy, model: ModelResult) -> Row:
         reference = study.results.first(REFERENCE)
         row = []
-        for metric in METRICS:
+        for metric in PAPER_METRICS:
             gap = study.results.gap(reference.name, model.name, metric) if reference else None
             paper = study.paper_value(model, metric)
             row.append(_joined(value_text(model.value(metric)), mark(gap), paper))
@@ -336,7 +326,7 @@ def accuracy_table(studies: Sequence[ReportedStudy]) -> Table:
     return Table.build(
         "accuracy",
         studies,
-        [METRIC_TITLES[m] for m in METRICS],
+        [METRIC_TITLES[m] for m in PAPER_METRICS],
         [*_bold_columns(rows), *_data_rows(studies)],
         notes,
         splits=" ".join(splits_in_words(studies)),
@@ -445,7 +435,7 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
     studies = [study for study in studies if study.results.simulations]
     if not studies:
         return None
-    columns = (*(METRIC_TITLES[m] for m in METRICS), "change in %")
+    columns = (*(METRIC_TITLES[m] for m in PAPER_METRICS), "change in %")
     pressed = {s.model for study in studies for s in study.results.simulations}
     rivals = [name for name in _names(studies, interactive=False) if name in pressed]
     names = list(dict.fromkeys([*rivals, *_names(studies, interactive=True)]))
@@ -467,7 +457,7 @@ def _feedback_cells(
     if scenario is None:
         if all(each.model != model.name for each in study.results.simulations):
             return None
-        values = [_joined(value_text(model.value(m)), study.paper_value(model, m)) for m in METRICS]
+        values = [_joined(value_text(model.value(m)), study.paper_value(model, m)) for m in PAPER_METRICS]
         return [*values, ""]
     found = study.results.simulation(model.name, scenario)
     if found is None:
@@ -475,8 +465,8 @@ def _feedback_cells(
     # The paper's tags are all declared.
     in_paper = (scenario.strength, scenario.scale) == (PAPER_STRENGTH, PAPER_SCALE)
     in_paper = in_paper and scenario.among != "discovered"
-    papers = [study.paper_value(model, m, scenario.n_tags) if in_paper else "" for m in METRICS]
-    reached = [value_text(find_value(found.metrics, m)) for m in METRICS]
+    papers = [study.paper_value(model, m, scenario.n_tags) if in_paper else "" for m in PAPER_METRICS]
+    reached = [value_text(find_value(found.metrics, m)) for m in PAPER_METRICS]
     values = [_joined(*pair) for pair in zip(reached, papers, strict=True)]
     change = found.improvement()
     return [*values, NONE if change is None else change_text(change)]
@@ -485,7 +475,7 @@ def _feedback_cells(
 def beyond_table(studies: Sequence[ReportedStudy]) -> Table | None:
     """Return properties of the lists, and the metrics with the plain denominators."""
     measured = {name for s in studies for m in s.models for name in m.metrics if m.value(name)}
-    metrics = [m for m in METRIC_TITLES if m in measured and m not in METRICS]
+    metrics = [m for m in METRIC_TITLES if m in measured and m not in PAPER_METRICS]
     groups = [
         [[m.name, *(value_text(m.value(name)) for name in metrics)] for m in study.models]
         for study in studies
@@ -604,7 +594,7 @@ def _data_rows(studies: Sequence[ReportedStudy]) -> list[Row]:
         "features": [literal(", ".join(data.features)) for data, _ in found],
         "# test users": [f"{test_users:,}" for _, test_users in found],
     }
-    empty = [""] * (len(METRICS) - 1)
+    empty = [""] * (len(PAPER_METRICS) - 1)
     rows = [[head, *(c for v in values for c in (v, *empty))] for head, values in texts.items()]
     return [["data"], *rows]
 
