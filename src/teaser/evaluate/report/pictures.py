@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from teaser.errors import MissingPackageError
 from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference
-from teaser.evaluate.protocol import PAPER_METRICS
 from teaser.evaluate.report import tables
 from teaser.evaluate.study.results import (
     TARGET,
@@ -124,8 +123,8 @@ def draw_accuracy(study: tables.ReportedStudy) -> Picture:
     ranked = sorted(found, key=lambda pair: -pair[0])
     ranking = "; ".join(f"{m.name} {tables.format_value(value)}" for value, m in ranked)
     with new_figure(name, 0.9 + 0.27 * len(models)) as figure:
-        panels = figure.subplots(1, len(PAPER_METRICS), sharey=True, gridspec_kw={"wspace": 0.12})
-        for axes, metric in zip(panels, PAPER_METRICS, strict=True):
+        panels = figure.subplots(1, len(tables.METRICS), sharey=True, gridspec_kw={"wspace": 0.12})
+        for axes, metric in zip(panels, tables.METRICS, strict=True):
             for place, model in enumerate(models):
                 if (value := model.value(metric)) is not None:
                     half = 0.0 if math.isnan(value.error) else _INTERVAL * value.error

@@ -45,6 +45,7 @@ PAPER = (
     "J. De Pauw, K. Ruymbeek, B. Goethals: Modelling Users with Item Metadata for Explainable "
     "and Interactive Recommendation, tables 1 and 2"
 )
+METRICS = PAPER_METRICS
 PAPER_SCALE, PAPER_STRENGTH = "paper", 3
 # The captions of the tables, and what their marks mean.
 CAPTIONS: Mapping[str, str] = _read_toml("captions.toml")
@@ -100,7 +101,7 @@ def format_percent(share: float | None) -> str:
 
 
 # By data set: its title, users, items and tags; and, by number of tags that are each pressed three
-# times and by model, the `PAPER_METRICS`: 0 without feedback (table 1), 1 and 2 (table 2).
+# times and by model, the `METRICS`: 0 without feedback (table 1), 1 and 2 (table 2).
 PAPER_COLUMNS: Mapping[str, Mapping[str, Any]] = _read_toml("paper.toml")
 
 
@@ -157,7 +158,7 @@ class ReportedStudy:
         if self.paper is None or row is None or first.name != model.name:
             return ""
         figures = self.paper["pressed"].get(str(n_tags), {}).get(row)
-        return f"*({format_value(figures[PAPER_METRICS.index(metric)])})*" if figures else ""
+        return f"*({format_value(figures[METRICS.index(metric)])})*" if figures else ""
 
     def _paper_row(self, model: ModelResult) -> str | None:
         """Return the paper's name of this kind of model, if it is in its tables."""
@@ -310,7 +311,7 @@ def accuracy_table(studies: Sequence[ReportedStudy]) -> Table:
     def cells(study: ReportedStudy, model: ModelResult) -> Row:
         reference = study.results.first(REFERENCE)
         row = []
-        for metric in PAPER_METRICS:
+        for metric in METRICS:
             gap = study.results.gap(reference.name, model.name, metric) if reference else None
             paper = study.paper_value(model, metric)
             row.append(_joined(value_text(model.value(metric)), mark(gap), paper))
@@ -326,7 +327,7 @@ def accuracy_table(studies: Sequence[ReportedStudy]) -> Table:
     return Table.build(
         "accuracy",
         studies,
-        [METRIC_TITLES[m] for m in PAPER_METRICS],
+        [METRIC_TITLES[m] for m in METRICS],
         [*_bold_columns(rows), *_data_rows(studies)],
         notes,
         splits=" ".join(splits_in_words(studies)),
@@ -435,7 +436,7 @@ def feedback_table(studies: Sequence[ReportedStudy]) -> Table | None:
     studies = [study for study in studies if study.results.simulations]
     if not studies:
         return None
-    columns = (*(METRIC_TITLES[m] for m in PAPER_METRICS), "change in %")
+    columns = (*(METRIC_TITLES[m] for m in METRICS), "change in %")
     pressed = {s.model for study in studies for s in study.results.simulations}
     rivals = [name for name in _names(studies, interactive=False) if name in pressed]
     names = list(dict.fromkeys([*rivals, *_names(studies, interactive=True)]))
@@ -457,7 +458,7 @@ def _feedback_cells(
     if scenario is None:
         if all(each.model != model.name for each in study.results.simulations):
             return None
-        values = [_joined(value_text(model.value(m)), study.paper_value(model, m)) for m in PAPER_METRICS]
+        values = [_joined(value_text(model.value(m)), study.paper_value(model, m)) for m in METRICS]
         return [*values, ""]
     found = study.results.simulation(model.name, scenario)
     if found is None:
@@ -465,8 +466,8 @@ def _feedback_cells(
     # The paper's tags are all declared.
     in_paper = (scenario.strength, scenario.scale) == (PAPER_STRENGTH, PAPER_SCALE)
     in_paper = in_paper and scenario.among != "discovered"
-    papers = [study.paper_value(model, m, scenario.n_tags) if in_paper else "" for m in PAPER_METRICS]
-    reached = [value_text(find_value(found.metrics, m)) for m in PAPER_METRICS]
+    papers = [study.paper_value(model, m, scenario.n_tags) if in_paper else "" for m in METRICS]
+    reached = [value_text(find_value(found.metrics, m)) for m in METRICS]
     values = [_joined(*pair) for pair in zip(reached, papers, strict=True)]
     change = found.improvement()
     return [*values, NONE if change is None else change_text(change)]
@@ -475,7 +476,7 @@ def _feedback_cells(
 def beyond_table(studies: Sequence[ReportedStudy]) -> Table | None:
     """Return properties of the lists, and the metrics with the plain denominators."""
     measured = {name for s in studies for m in s.models for name in m.metrics if m.value(name)}
-    metrics = [m for m in METRIC_TITLES if m in measured and m not in PAPER_METRICS]
+    metrics = [m for m in METRIC_TITLES if m in measured and m not in METRICS]
     groups = [
         [[m.name, *(value_text(m.value(name)) for name in metrics)] for m in study.models]
         for study in studies
@@ -594,7 +595,7 @@ def _data_rows(studies: Sequence[ReportedStudy]) -> list[Row]:
         "features": [literal(", ".join(data.features)) for data, _ in found],
         "# test users": [f"{test_users:,}" for _, test_users in found],
     }
-    empty = [""] * (len(PAPER_METRICS) - 1)
+    empty = [""] * (len(METRICS) - 1)
     rows = [[head, *(c for v in values for c in (v, *empty))] for head, values in texts.items()]
     return [["data"], *rows]
 
