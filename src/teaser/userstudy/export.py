@@ -192,7 +192,12 @@ def _add_person(
         where = {"position": step.position, "arm": step.arm, "task": step.task}
         return {"person": name, **where, "seconds": seconds(row["at"])}
 
-    checks = [ok for row in log for ok in row["data"].get("checks", {}).values()]
+    checks = list[bool]()
+    for row in own["answers"]:
+        step = steps[row["step"]]
+        question = next(q for q in study.asked_at(step) if q.id == row["question"])
+        found["answers"].append(at(row, step) | _answer(question, row["value"], with_texts))
+        checks += [] if question.check is None else [row["value"] == question.check]
     last = person["finished_at"] or max((row["at"] for row in log), default=began)
     found["people"].append(
         {
@@ -207,10 +212,6 @@ def _add_person(
             "seconds": seconds(last),
         }
     )
-    for row in own["answers"]:
-        step = steps[row["step"]]
-        question = next(q for q in study.asked_at(step) if q.id == row["question"])
-        found["answers"].append(at(row, step) | _answer(question, row["value"], with_texts))
     lists = count(1)
     for row in log:
         here = at(row, steps[row["step"]])

@@ -191,8 +191,7 @@ def go_on(request: Request, form: Form) -> Response:
     def decide(now: Participant) -> Change | None:
         if _missing(now, step, own):
             return None
-        checks = {q.id: answers[q.id] == q.check for q in asked if q.check and q.id in answers}
-        data: dict[str, Any] = {"kind": step.kind, **({"checks": checks} if checks else {})}
+        data: dict[str, Any] = {"kind": step.kind}
         data |= {"chosen": now.state.get("chosen", [])} if step.kind == "task" else {}
         is_end = steps[now.step + 1].kind == "thanks"
         return Change(now.step + 1, log=[("done", data)], answers=answers, is_end=is_end)

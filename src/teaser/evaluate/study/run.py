@@ -187,15 +187,13 @@ def measured() -> Iterator[FitCost]:
 def peak_memory() -> int:
     """Return the largest resident memory since `measured` began, in bytes.
 
-    Outside Linux it is the largest since the process began, or where the system does not keep
-    it, the present one.
+    Outside Linux it is the present one.
     """
     try:
         status = _STATUS.read_text(encoding="ascii")
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
     except (OSError, IndexError):
-        memory = psutil.Process().memory_info()
-        return int(getattr(memory, "peak_wset", memory.rss))
+        return int(psutil.Process().memory_info().rss)
 
 
 # Users of whom what is said is measured, at most.
