@@ -300,8 +300,7 @@ def _show_task(request: Request, found: Participant, step: Step) -> Response:
     """Show the list of the arm, and log what is shown."""
     own, texts = study_of(request), _visitor(request).texts
     shown = _shown(request, found, step)
-    record = {**shown.record(), "language": texts.language}
-    own.people.act(found, lambda _: Change(log=[("shown", record)]))
+    own.people.act(found, lambda _: Change(log=[("shown", shown.record())]))
     summary = _summary(request, found, step, shown)
     task, chosen = own.study.by_task[step.task], found.state.get("chosen", [])
     return _page(
