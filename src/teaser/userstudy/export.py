@@ -206,7 +206,7 @@ def _add_person(
             "order": " > ".join(study.orders[person["arm_order"]]),
             "day": began.date(),
             "is_finished": person["finished_at"] is not None,
-            "last_page": min(person["step"] + 1, len(steps)),
+            "last_page": person["step"] + 1,
             "checks": len(checks),
             "checks_failed": checks.count(False),
             "seconds": seconds(last),

@@ -24,6 +24,8 @@ from teaser.evaluate.study.plan import Strict, named_tables, plan_file, validate
 Words = str | Mapping[str, str]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
 Count = Annotated[int, Field(ge=0)]
+# Numbers in answers are from -LARGEST to LARGEST where a question says nothing else.
+LARGEST = 1e9
 Share = Annotated[float, Field(ge=0, le=1)]
 # Settings of the site that change one arm's list; all others are the same for the whole study.
 ARM_SETTINGS = ("boost", "time_zone", "interpreter", "synonyms")
@@ -93,8 +95,8 @@ class Question(Strict):
     low: Words = ""
     high: Words = ""
     choices: tuple[Words, ...] = ()
-    least: float | None = None
-    most: float | None = None
+    least: float = -LARGEST
+    most: float = LARGEST
     required: bool = True
     check: int | None = None
     scale: str = ""
@@ -455,7 +457,7 @@ def _check_question(question: Question) -> None:
             f"another name than {', '.join(MEASURED)}."
         )
     low, high = question.least, question.most
-    if low is not None and high is not None and low > high:
+    if low > high:
         raise ParameterError(f"{where} has least = {low:g} above most = {high:g}.")
     n_answers = {"scale": question.points, "choice": len(question.choices)}.get(question.kind, 0)
     if question.check is not None and not 1 <= question.check <= n_answers:

@@ -19,8 +19,8 @@ from starlette.staticfiles import StaticFiles
 
 from teaser.app import http
 from teaser.app.actions import act as make_action
-from teaser.app.actions import check_n_wishes, event_of
 from teaser.app.actions import decide as decide_action
+from teaser.app.actions import event_of
 from teaser.app.brand import read_brand
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
@@ -458,7 +458,6 @@ def _read_wishes(request: Request, found: Participant, step: Step, text: str) ->
         reading = read_words(catalogue, text, language, own.study.arm_settings(arm))
         unsure = {wish for pair in reading.contradictions for wish in pair}
         wishes = [wish for wish in reading.wishes if wish not in unsure]
-        check_n_wishes(len(wishes))
     said = {"text": text[:_MAX_TEXT], "wishes": [str(wish) for wish in wishes]}
     own.people.act(found, lambda _: Change(log=[("words", said)]))
     state = http.services_of(request).store.state(found.persons[step.arm])
@@ -517,8 +516,6 @@ def _read_answer(question: Question, text: str) -> Any:
     except ValueError:
         return None
     if question.kind == "number":
-        low, high = question.least, question.most
-        is_inside = (-1e9 if low is None else low) <= number <= (1e9 if high is None else high)
-        return number if is_inside else None
+        return number if question.least <= number <= question.most else None
     points = question.points if question.kind == "scale" else len(question.choices)
     return int(number) if number in range(1, points + 1) else None

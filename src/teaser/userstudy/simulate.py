@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from teaser.app.run import bind
 from teaser.app.store import Store, id_of
 from teaser.errors import ResourceError
-from teaser.userstudy.plan import Question, Step, UserStudy
+from teaser.userstudy.plan import LARGEST, Question, Step, UserStudy
 from teaser.userstudy.server import create_study_app
 from teaser.userstudy.store import StudyStore
 
@@ -123,7 +123,9 @@ def _most(question: Question) -> int:
     """Return the highest answer to a question that a simulated person gives."""
     if question.kind == "choice":
         return len(question.choices)
-    return question.points if question.kind == "scale" else round(question.most or 7)
+    if question.kind == "scale":
+        return question.points
+    return round(question.most) if question.most < LARGEST else 7
 
 
 @contextmanager
@@ -215,11 +217,10 @@ class _SimulatedPerson:
             elif question.check is not None:
                 value = question.check
             else:
-                least = int(question.least or 1)
+                least = max(1, int(question.least))
                 value = self.rng.integers(least, max(least, _most(question)) + 1)
             if question.kind == "number":
-                low, high = question.least, question.most
-                value = np.clip(value, -1e9 if low is None else low, 1e9 if high is None else high)
+                value = np.clip(value, question.least, question.most)
             fields[f"q-{question.id}"] = f"{value:g}"
         return self._post("/next", step=str(n), **fields)
 
