@@ -18,7 +18,7 @@ from teaser.evaluate.study.results import (
     personal_share,
     tag_share,
 )
-from teaser.evaluate.study.run import Planned, StudyRun, cells, fingerprint, run_trials
+from teaser.evaluate.study.run import Planned, StudyRun, cells
 from teaser.model.shared_fit import make_model
 from teaser.progress import Update
 
@@ -59,13 +59,13 @@ def measure_dial(run: StudyRun) -> list[DialSetting]:
             settings.append(("remainder", "Teaser", fixed, {**own, **remainder}))
     planned: list[Planned[DialSetting]] = [
         (
-            fingerprint(kind, {**further, **own}, run.fits.training, fold, metric),
+            run.fingerprint(kind, {**further, **own}),
             f"{name} {', '.join(f'{key}={value:g}' for key, value in own.items())}",
             partial(measure, name, kind, further, own),
         )
         for name, kind, further, own in settings
     ]
-    return run_trials(planned, DialSetting, run.out / f"{run.name}{STORAGE_SUFFIX}", run.report)
+    return run.trials(planned, DialSetting, STORAGE_SUFFIX)
 
 
 def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -> DialSetting:
