@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import SHOWN, evaluate, list_shares
-from teaser.evaluate.study.plan import DialPlan, Study
+from teaser.evaluate.study.plan import Study
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
     DialResults,
@@ -99,7 +98,6 @@ def dial_study(
     *,
     data: Path,
     out: Path,
-    grid: DialPlan | None = None,
     within: float = WITHIN,
     quick: bool = False,
     report: Update | None = None,
@@ -108,17 +106,16 @@ def dial_study(
 
     Parameters
     ----------
-    grid
-        The penalties, unless those of the study's [dial] are taken. Data, split, metric, and
-        the models without tags to compare with (EASE, EASE on neighbours) are the study's;
-        further parameters are those that it fixes for the model that [dial] names.
+    study
+        The penalties are those of its [dial]. Data, split, metric, and the models without tags
+        to compare with (EASE, EASE on neighbours) are the study's; further parameters are those
+        that it fixes for the model that [dial] names.
     within
         How near to the best value the recommended setting must be.
     data, out, quick, report
         See `run_study`.
     """
     _check_within(within)
-    study = study if grid is None else replace(study, dial=grid)
     run = StudyRun.start(study, data=data, out=out, quick=quick, report=report)
     settings = measure_dial(run)
     results = DialResults(
