@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -36,10 +35,10 @@ def measure_dial(run: StudyRun) -> list[DialSetting]:
     metric, fixed = study.search.metric, fixed_parameters(study)
 
     def measure(
-        name: str, kind: str, further: Mapping[str, Any], own: Mapping[str, Any]
+        name: str, kind: str, fixed: Mapping[str, Any], own: Mapping[str, Any]
     ) -> DialSetting:
         start = time.perf_counter()
-        model = run.fits.fit(make_model(kind, {**further, **own}))
+        model = run.fits.fit(make_model(kind, {**fixed, **own}))
         seconds = time.perf_counter() - start
         found = evaluate(model, fold, metrics=[metric, f"recall@{SHOWN}"])
         value = found.summary()[metric]
@@ -49,22 +48,18 @@ def measure_dial(run: StudyRun) -> list[DialSetting]:
 
     first = {plan.kind: plan for plan in study.models[::-1]}
     compared = [first[kind] for kind in COMPARED if kind in first]
-    settings = [(p.kind, p.kind, p.parameters, cell) for p in compared for cell in cells(p.grid)]
+    planned: list[Planned] = [
+        (plan.kind, plan.kind, plan.parameters, cell)
+        for plan in compared
+        for cell in cells(plan.grid)
+    ]
     for l1, l2 in product(grid.l2_weights, grid.l2_encoder):  # fits with the same encoder together
         own = {"l2_weights": l1, "l2_encoder": l2}
-        settings.append(("TEASER", "Teaser", fixed, own))
+        planned.append(("TEASER", "Teaser", fixed, own))
         for m, kappa in product(grid.neighbours, grid.remainder_l2):
             remainder = {"remainder.l2": kappa, "remainder.neighbours": m}
-            settings.append(("remainder", "Teaser", fixed, {**own, **remainder}))
-    planned: list[Planned[DialSetting]] = [
-        (
-            run.fingerprint(kind, {**further, **own}),
-            f"{name} {', '.join(f'{key}={value:g}' for key, value in own.items())}",
-            partial(measure, name, kind, further, own),
-        )
-        for name, kind, further, own in settings
-    ]
-    return run.trials(planned, DialSetting, STORAGE_SUFFIX)
+            planned.append(("remainder", "Teaser", fixed, {**own, **remainder}))
+    return run.trials(planned, measure, DialSetting, STORAGE_SUFFIX)
 
 
 def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -> DialSetting:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from itertools import combinations, cycle, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-# A fit to measure: its fingerprint, what is said meanwhile, and what does it.
-Planned: TypeAlias = tuple[str, str, Callable[[], T]]
+# A fit to measure: its name, the kind of model, and its parameters, fixed ones and its own.
+Planned: TypeAlias = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
 
 TRIALS_SUFFIX = ".trials.jsonl"
 
@@ -159,29 +158,26 @@ class StudyRun:
         """Search the grid of a model, or resume a search that was stopped; return the best cell."""
         metric = self.study.search.metric
 
-        def measure(cell: Mapping[str, Any]) -> GridTrial:
+        def measure(
+            name: str, kind: str, fixed: Mapping[str, Any], own: Mapping[str, Any]
+        ) -> GridTrial:
             with measured() as cost:
-                model = self.fits.fit(make_model(plan.kind, {**plan.parameters, **cell}))
+                model = self.fits.fit(make_model(kind, {**fixed, **own}))
                 evaluation = evaluate(model, self.split.validation, metrics=[metric])
             value = evaluation.summary()[metric].mean
-            return GridTrial(cell, value, cost.seconds, model.iterations_)
+            return GridTrial(own, value, cost.seconds, model.iterations_)
 
         grid = cells(plan.grid)
         if len(grid) == 1:
             return GridSearch({**plan.parameters, **grid[0]}, ())
-        planned: list[Planned[GridTrial]] = [
-            (
-                self.fingerprint(plan.kind, {**plan.parameters, **cell}),
-                f"{plan.name} {', '.join(f'{name}={value}' for name, value in cell.items())}",
-                partial(measure, cell),
-            )
-            for cell in grid
-        ]
-        trials = self.trials(planned, GridTrial, TRIALS_SUFFIX)
+        planned = [(plan.name, plan.kind, plan.parameters, cell) for cell in grid]
+        trials = self.trials(planned, measure, GridTrial, TRIALS_SUFFIX)
         best = max(trials, key=lambda trial: trial.value)
         return GridSearch({**plan.parameters, **best.parameters}, tuple(trials))
 
-    def trials(self, planned: Sequence[Planned[T]], kind: type[T], suffix: str) -> list[T]:
+    def trials(
+        self, planned: Sequence[Planned], measure: Callable[..., T], result: type[T], suffix: str
+    ) -> list[T]:
         """Return what was measured of each planned fit, by this run or by one that was stopped.
 
         Trials are kept in a file of the results with this suffix, one JSON object a line; those
@@ -195,12 +191,14 @@ class StudyRun:
                     entry = json.loads(line)
                     known[entry.pop("key")] = entry
         found = []
-        for done, (key, doing, measure) in enumerate(planned):
+        for done, (name, kind, fixed, own) in enumerate(planned):
+            key = self.fingerprint(kind, {**fixed, **own})
             if key in known:
-                found.append(kind(**known[key]))
+                found.append(result(**known[key]))
                 continue
+            doing = f"{name} {', '.join(f'{each}={value}' for each, value in own.items())}"
             self.report(f"{doing} ({done} of {len(planned)})", done / len(planned))
-            found.append(measure())
+            found.append(measure(name, kind, fixed, own))
             with storage.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"key": key, **asdict(found[-1])}) + "\n")
         return found
