@@ -238,8 +238,14 @@ def measure(name: str, scores: Scores, data: NewItems, fold: Fold) -> Evaluation
         Gives users x new items for histories.
     """
     n, k = data.n_known, Metric.parse(METRIC).k
-    held_out, nothing = fold.held_out[:, n:], fold.history[:, n:]  # nobody has chosen a new item
-    lists = rank_rows(lambda some: scores(fold.history[some]), nothing, k, tie=np.zeros(data.n_new))
+    lists = rank_rows(
+        lambda some: scores(fold.history[some]),
+        fold.history,
+        k,
+        tie=np.zeros(data.n_new),
+        seen=True,
+    )
+    held_out = sp.csr_array(fold.held_out[:, n:])
     values = per_user([Metric.parse(METRIC)], lists, held_out, None)
     return Evaluation(name, fold.users, values, {}, lists)
 

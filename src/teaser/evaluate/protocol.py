@@ -176,7 +176,9 @@ def recommend_lists(
     return rank_rows(score, fold.history, k, tie=model.popularity_)
 
 
-def rank_rows(score: Callable[[slice], Array], rows: sp.csr_array, k: int, *, tie: Array) -> Array:
+def rank_rows(
+    score: Callable[[slice], Array], rows: sp.csr_array, k: int, *, tie: Array, seen: bool = False
+) -> Array:
     """Return the k best items for each row (rows x k), scored in batches; see `top_k_rows`.
 
     Parameters
@@ -184,14 +186,15 @@ def rank_rows(score: Callable[[slice], Array], rows: sp.csr_array, k: int, *, ti
     score
         Returns the scores of some of the rows.
     rows
-        What each user chose (users x items), which is left out.
+        What each user chose (users x items), which is left out unless `seen`.
     """
     lists = np.full((rows.shape[0], k), -1, dtype=np.int64)
     # 8 bytes: scores in double precision, positions in 64 bits.
     size = max(1, BATCH_MEMORY // (_ARRAYS * 8 * max(1, rows.shape[1])))
     for start in range(0, rows.shape[0], size):
         some = slice(start, start + size)
-        lists[some] = top_k_rows(score(some), k, exclude=rows[some], tie=tie)
+        exclude = None if seen else rows[some]
+        lists[some] = top_k_rows(score(some), k, exclude=exclude, tie=tie)
     return lists
 
 
