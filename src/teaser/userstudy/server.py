@@ -177,8 +177,7 @@ def go_on(request: Request, form: Form) -> Response:
     own, found = study_of(request), _participant(request)
     if found is None:
         return RedirectResponse("/", 303)
-    steps = own.study.steps(found.order)
-    step = steps[found.step]
+    step = own.study.steps(found.order)[found.step]
     # Sent from an earlier page, or from one that has no such button.
     if form.get("step") != str(found.step) or step.kind in ("start", "thanks"):
         return RedirectResponse("/?note=moved", 303)
@@ -193,8 +192,7 @@ def go_on(request: Request, form: Form) -> Response:
             return None
         data: dict[str, Any] = {"kind": step.kind}
         data |= {"chosen": now.state.get("chosen", [])} if step.kind == "task" else {}
-        is_end = steps[now.step + 1].kind == "thanks"
-        return Change(now.step + 1, log=[("done", data)], answers=answers, is_end=is_end)
+        return Change(now.step + 1, log=[("done", data)], answers=answers)
 
     now = own.people.act(found, decide)
     note = _missing(now, step, own) if now.step == found.step else ""

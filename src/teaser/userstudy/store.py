@@ -54,7 +54,6 @@ class Change:
     state: dict[str, Any] | None = None
     log: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answers: Mapping[str, Any] = field(default_factory=dict)
-    is_end: bool = False
 
 
 class StudyStore:
@@ -180,8 +179,8 @@ class StudyStore:
             if done.step is not None:
                 kept = {"picks": (done.state or row.state).get("picks", [])}
                 new |= {"step": done.step, "state": {**kept, "since": now.isoformat()}}
-            if done.is_end and row.finished_at is None:
-                new["finished_at"] = now
+                if done.step == len(self.study.steps(row.arm_order)) - 1:
+                    new["finished_at"] = now
             connection.execute(update(participants).where(mine).values(new))
             given = [
                 {"participant_id": found.id, "step": row.step, "question": name}
