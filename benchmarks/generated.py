@@ -12,11 +12,9 @@ from teaser.data.interactions import ReadReport
 from teaser.data.matrix import Ids
 from teaser.data.tags import TagReport
 
-# Users, items, tags, interactions: those of the paper's data sets, and a larger one.
+# Users, items, tags, interactions.
 SIZES = {
     "ml-20m": (138_287, 20_720, 3_504, 10_000_000),
-    "amazon-video-games": (24_072, 10_622, 1_688, 175_000),
-    "publiq": (46_075, 15_000, 2_158, 1_000_000),
     "100k": (500_000, 100_000, 3_000, 20_000_000),
     "small": (4_000, 2_000, 600, 120_000),
 }

@@ -2,18 +2,14 @@
 
 import json
 import os
-import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy
 from rich.console import Console
 from rich.table import Table
 
-import teaser
+from teaser.evaluate.study.results import environment
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -36,20 +32,8 @@ def report(name: str, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
 
 def machine() -> dict[str, Any]:
     """Return what the figures depend on."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607
-        capture_output=True, text=True, check=False, cwd=Path(__file__).parent,
-    ).stdout.strip()  # fmt: skip
-    return {
-        "cores": os.cpu_count(),
-        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
-        "processor": platform.processor() or platform.machine(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "teaser": teaser.__version__,
-        "commit": commit,
-    }
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return {"cores": os.cpu_count(), "memory_gb": round(memory, 1), **environment()}
 
 
 def _said(value: Any) -> str:

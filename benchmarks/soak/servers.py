@@ -10,57 +10,38 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from teaser import Dataset, Teaser
 
 _MODEL = re.compile(r"\s(\d+)\s+\S*/arrays-([0-9a-f]{16})\.safetensors")
 
 
-@dataclass(frozen=True)
-class Process:
-    """A process: its id, that of its parent, when it started, in ticks, and its command."""
-
-    pid: int
-    parent: int
-    started: int
-    command: str
+def children(pid: int) -> list[psutil.Process]:
+    """Return the processes that a process started and that did not end, the oldest first."""
+    found: list[psutil.Process] = []
+    with suppress(psutil.NoSuchProcess):
+        found = psutil.Process(pid).children()
+    return sorted(filter(_is_alive, found), key=lambda process: process.create_time())
 
 
-def children(pid: int) -> list[Process]:
-    """Return the processes that a process started, the oldest first."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        process = _read(folder) if folder.name.isdigit() else None
-        if process is not None and process.parent == pid:
-            found.append(process)
-    return sorted(found, key=lambda process: process.started)
-
-
-def _read(folder: Path) -> Process | None:
-    try:
-        fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return None
-    if fields[0] == "Z":
-        return None
-    return Process(int(folder.name), int(fields[1]), int(fields[19]), command)
+def _is_alive(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 def megabytes(*pids: int) -> float:
     """Return the memory of processes; pages that some of them share count once (PSS)."""
-    return sum(map(_pss, pids)) / 1024
-
-
-def _pss(pid: int) -> int:
-    try:
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:  # it ended meanwhile
-        return 0
-    found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) if found else 0
+    total = 0
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):  # it ended meanwhile
+            total += psutil.Process(pid).memory_full_info().pss
+    return total / 2**20
 
 
 def mapped_models(*pids: int) -> dict[int, str]:
@@ -167,10 +148,14 @@ class Server:
         return self.folder / "server.log"
 
     @property
-    def workers(self) -> list[Process]:
+    def workers(self) -> list[psutil.Process]:
         """The processes that answer requests, the oldest first."""
-        found = children(self.process.pid)
-        return [child for child in found if "resource_tracker" not in child.command]
+        found = []
+        for child in children(self.process.pid):
+            with suppress(psutil.NoSuchProcess):
+                if "resource_tracker" not in " ".join(child.cmdline()):
+                    found.append(child)
+        return found
 
     @property
     def pids(self) -> list[int]:

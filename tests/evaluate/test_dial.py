@@ -10,8 +10,9 @@ from teaser.data.split import Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import SHOWN, evaluate, list_shares
 from teaser.evaluate.study.dial import choose_setting, dial_study, match_ease, measure_dial
-from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
+from teaser.evaluate.study.plan import DataPlan, DialPlan, ModelPlan, SearchPlan, SplitPlan, Study
 from teaser.evaluate.study.results import DialResults, DialSetting, read_results
+from teaser.evaluate.study.run import StudyRun
 from teaser.model.base import KINDS
 from teaser.model.shared_fit import SharedFits
 
@@ -19,9 +20,10 @@ GRID = DialPlan(
     remainder_l2=(5.0, 500.0), l2_weights=(5.0, 20.0), l2_encoder=(5.0, 50.0), neighbours=(8,)
 )
 FIXED = {"weights.user_power": 0.5, "discovered": {"grains": [20, 6], "factors": 16}}
-COMPARED = (
+MODELS = (
     ModelPlan("EASE", "EASE", grid={"l2": (10, 40)}),
     ModelPlan("near", "NeighbourEASE", {"neighbours": 8}, {"l2": (10,)}),
+    ModelPlan("tags", "Teaser", FIXED),
 )
 
 TEXT = """
@@ -65,15 +67,13 @@ def parts(dataset: Dataset) -> Split:
 
 
 @pytest.fixture(scope="module")
-def dial(parts: Split) -> list[DialSetting]:
-    return measure_dial(
-        SharedFits(parts.training),
-        parts.validation,
-        GRID,
-        metric="ndcg@20",
-        fixed=FIXED,
-        compared=COMPARED,
-    )
+def dial(
+    dataset: Dataset, parts: Split, tmp_path_factory: pytest.TempPathFactory
+) -> list[DialSetting]:
+    data, held_out = DataPlan("events"), SplitPlan(60, 30)
+    study = Study("x", "x", data, held_out, MODELS, SearchPlan("ndcg@20"), dial=GRID)
+    folder, fits = tmp_path_factory.mktemp("dial"), SharedFits(parts.training)
+    return measure_dial(StudyRun(study, dataset, parts, fits, folder, "x", lambda *_: None))
 
 
 @pytest.fixture

@@ -26,11 +26,11 @@ from teaser.evaluate.refit import (
     AccuracyChange,
     HeldOut,
     NameOverlap,
-    RefitOptions,
     RefitReport,
     SiteInteractions,
     gather,
     join,
+    reasons_against,
     refit,
 )
 from teaser.extensions import DiscoveredTags
@@ -158,7 +158,7 @@ GOOD = RefitReport(
     ],
 )
 def test_each_limit_is_a_reason(changes: dict[str, Any], said: str) -> None:
-    (reason,) = RefitOptions().reasons(replace(GOOD, **changes))
+    (reason,) = reasons_against(replace(GOOD, **changes), 0.05)
     assert reason.startswith(said)
 
 
@@ -209,12 +209,12 @@ def test_a_worse_model_is_refused_and_the_present_one_stays(
     stored = json.loads((history.folder / "0002" / "entry.json").read_text())
     assert stored["report"]["twins"]["after"] == measured.twins.after
     # A wider margin accepts it, and so does force.
-    entry, _ = refit(folder, dataset, site, options=RefitOptions(force=True))
+    entry, _ = refit(folder, dataset, site, force=True)
     assert entry.verdict == "forced"
     assert entry.reasons
     assert history.served() == entry
     history.roll_back(1)
-    entry, _ = refit(folder, dataset, site, options=RefitOptions(margin=1.0, least=0.0))
+    entry, _ = refit(folder, dataset, site, margin=1.0)
     assert entry.verdict == "accepted"
 
 
@@ -232,9 +232,7 @@ def test_discovered_groups_keep_their_names(
 
 
 def test_the_recipe_can_be_chosen_anew(folder: Path, dataset: Dataset) -> None:
-    entry, _ = refit(
-        folder, dataset, gather((), dataset.items), options=RefitOptions(1.0, choose=True)
-    )
+    entry, _ = refit(folder, dataset, gather((), dataset.items), margin=1.0, choose=True)
     found = load(folder, Teaser)
     assert entry.verdict == "accepted"
     assert found.recipe_ is not None

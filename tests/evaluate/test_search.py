@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from teaser import Dataset, Teaser
-from teaser.data.split import Fold, Split, split
+from teaser.data.split import Split, split
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import evaluate
-from teaser.evaluate.study.plan import ModelPlan, SearchPlan
-from teaser.evaluate.study.run import cells, check_models, search_grid
+from teaser.evaluate.study.plan import DataPlan, ModelPlan, SearchPlan, SplitPlan, Study
+from teaser.evaluate.study.run import StudyRun, cells, check_models
 from teaser.model.shared_fit import SharedFits
+from teaser.progress import Update
 
 PLAN = ModelPlan(
     "TEASER",
@@ -27,10 +28,18 @@ def parts(dataset: Dataset) -> Split:
     return split(dataset, n_validation=40, n_test=40, rng=0)
 
 
-def test_the_best_cell_is_the_one_that_validates_best(parts: Split) -> None:
-    found = search_grid(
-        PLAN, SharedFits(parts.training), parts.validation, SearchPlan(metric="recall@5")
-    )
+def a_run(
+    parts: Split, folder: Path, metric: str = "ndcg@100", report: Update = lambda *_: None
+) -> StudyRun:
+    """The run of a study whose results are in a folder."""
+    search = SearchPlan(metric)
+    study = Study("x", "x", DataPlan("events"), SplitPlan(40, 40), (), search)
+    fits = SharedFits(parts.training)
+    return StudyRun(study, parts.training, parts, fits, folder, "x", report)
+
+
+def test_the_best_cell_is_the_one_that_validates_best(parts: Split, tmp_path: Path) -> None:
+    found = a_run(parts, tmp_path, "recall@5").search(PLAN)
     assert len(found.trials) == 6
     alone = {}
     for cell in cells(PLAN.grid):
@@ -75,42 +84,34 @@ class StoppedError(Exception):
 
 
 def test_a_search_that_was_stopped_goes_on_where_it_was(parts: Split, tmp_path: Path) -> None:
-    kept = tmp_path / "trials.jsonl"
-
     def stop(doing: str, share: float) -> None:
         if share > 0.5:
             raise StoppedError
 
-    fits = SharedFits(parts.training)
     with pytest.raises(StoppedError):
-        search_grid(PLAN, fits, parts.validation, SearchPlan(), storage=kept, report=stop)
+        a_run(parts, tmp_path, report=stop).search(PLAN)
     asked: list[float] = []
-    found = search_grid(
-        PLAN, fits, parts.validation, SearchPlan(), storage=kept,
-        report=lambda doing, share: asked.append(share),
-    )  # fmt: skip
+    found = a_run(parts, tmp_path, report=lambda doing, share: asked.append(share)).search(PLAN)
     assert asked == [4 / 6, 5 / 6]
     assert len({tuple(t.parameters.items()) for t in found.trials}) == 6
-    whole = search_grid(PLAN, SharedFits(parts.training), parts.validation, SearchPlan())
-    assert found.best == whole.best
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert found.best == a_run(parts, elsewhere).search(PLAN).best
 
 
 def test_trials_of_other_data_or_parameters_do_not_count(parts: Split, tmp_path: Path) -> None:
-    fits = SharedFits(parts.training)
     plan = ModelPlan("EASE", "EASE", grid={"l2": (1.0, 10.0)})
 
-    def resumed(plan: ModelPlan, fold: Fold, how: SearchPlan) -> int:
-        kept, fitted = tmp_path / "trials.jsonl", list[Any]()
-        found = search_grid(
-            plan, fits, fold, how, storage=kept, report=lambda *told: fitted.append(told)
-        )
-        return len(found.trials) - len(fitted)
+    def resumed(plan: ModelPlan, parts: Split, metric: str = "ndcg@100") -> int:
+        fitted = list[Any]()
+        run = a_run(parts, tmp_path, metric, lambda *told: fitted.append(told))
+        return len(run.search(plan).trials) - len(fitted)
 
-    assert resumed(plan, parts.validation, SearchPlan()) == 0
-    assert resumed(plan, parts.validation, SearchPlan()) == 2
+    assert resumed(plan, parts) == 0
+    assert resumed(plan, parts) == 2
     other = replace(plan, parameters={"weights": {"user_power": 0.25}})
-    assert resumed(other, parts.validation, SearchPlan()) == 0
+    assert resumed(other, parts) == 0
     wider = replace(plan, grid={"l2": (1.0, 10.0, 100.0)})
-    assert resumed(wider, parts.validation, SearchPlan()) == 2
-    assert resumed(plan, parts.test, SearchPlan()) == 0
-    assert resumed(plan, parts.validation, SearchPlan("recall@5")) == 0
+    assert resumed(wider, parts) == 2
+    assert resumed(plan, replace(parts, validation=parts.test)) == 0
+    assert resumed(plan, parts, "recall@5") == 0

@@ -191,10 +191,26 @@ def test_who_began_before_the_last_place_was_taken_can_go_on(
 def test_without_parameters_a_person_is_known_by_the_cookie(write: Write, open_study: Open) -> None:
     with open_study(write())() as browser:
         assert "Choose three events" in text_of(browser.begin())
-        (row,) = browser.own.people.rows()["participants"]
-        assert row["recruit_hash"] is None
         browser.agree()
         assert len(browser.own.people.rows()["participants"]) == 1
+
+
+def test_ids_of_a_recruiting_service_are_stored_under_a_key_only(
+    write: Write, open_study: Open, tmp_path: Path
+) -> None:
+    ids = {"PROLIFIC_PID": "5f1e0aParticipant", "STUDY_ID": "theStudyId", "SESSION_ID": "session1"}
+    path = write()
+    with open_study(path)() as browser:
+        browser.begin(**ids)
+        secret = browser.own.people.recruit_secret("x")
+        assert browser.own.people.recruit_secret("another") != secret
+    kept = b"".join(each.read_bytes() for each in tmp_path.glob("people.db*"))
+    assert len(kept) > 1000
+    for value in ids.values():
+        assert value.encode() not in kept
+    others = f"sqlite:///{tmp_path / 'others.db'}"
+    with open_study(path, database_url=others)() as elsewhere:
+        assert elsewhere.own.people.recruit_secret("x") != secret
 
 
 def test_without_cookies_nobody_begins(write: Write, open_study: Open) -> None:
@@ -351,7 +367,7 @@ def test_an_export_has_nothing_that_identifies_a_person(write: Write, open_study
         browser.answer(best=1, remarks="My name is Ann")
         rows = browser.own.people.rows()
         (row,) = rows["participants"]
-        hidden = [row["id"], row["recruit_hash"], row["code_hash"], row["token_id"], "Ann"]
+        hidden = [row["id"], row["code_hash"], row["token_id"], "Ann"]
         hidden += [each["person_id"] for each in rows["sessions"]]
         hidden += [f"{row['created_at']:%H:%M}", "5f1eParticipant"]
         tables = read_tables(browser.own.people)

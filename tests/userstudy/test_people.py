@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 
 from teaser.app.state import Event
 from teaser.app.store import Store, metadata
-from teaser.errors import LimitError, ParameterError, UnknownNameError
+from teaser.errors import ParameterError, UnknownNameError
 from teaser.userstudy.plan import UserStudy
 from teaser.userstudy.store import MAX_ROWS, Change, StudyStore, spaced_code
 
@@ -74,7 +74,7 @@ def test_places_of_drop_outs_are_given_to_others_and_orders_stay_balanced(
     came = [people.join(f"first {n}", language="en") for n in range(24)]
     for each in came[:9]:  # who is done; the others never come back
         assert each is not None
-        people.act(each.id, lambda _: Change(is_end=True))
+        people.act(each, lambda _: Change(len(study.steps(0)) - 1))
     assert people.join("late", language="en") is None
     now = NOW + timedelta(hours=2)
     later = [people.join(f"later {n}", language="en") for n in range(20)]
@@ -128,11 +128,9 @@ def test_who_acts_very_often_can_still_go_on(store: Store, study: UserStudy) -> 
     found = people.join("token", language="en")
     assert found is not None
     many: list[tuple[str, dict[str, Any]]] = [("shown", {})] * (MAX_ROWS - 1)
-    people.act(found.id, lambda _: Change(log=many))
-    people.act(found.id, lambda _: Change(log=[("shown", {})]))  # not logged any more
-    with pytest.raises(LimitError):
-        people.act(found.id, lambda _: Change(state={}, log=[("choose", {"item": "e0001"})]))
-    assert people.act(found.id, lambda _: Change(1, log=[("done", {})])).step == 1
+    people.act(found, lambda _: Change(log=many))
+    people.act(found, lambda _: Change(log=[("shown", {})]))  # not logged any more
+    assert people.act(found, lambda _: Change(1, log=[("done", {})])).step == 1
     assert len(people.rows()["log"]) == MAX_ROWS + 1
 
 
@@ -143,10 +141,10 @@ def test_withdrawal_leaves_no_row_of_the_person_and_all_of_the_others(
     empty = count_rows(store)
     other = people.join("other", language="en")
     with_other = count_rows(store)
-    found = people.join("token", language="en", recruiting={"PROLIFIC_PID": "p1"})
+    found = people.join("token", language="en")
     assert found is not None
     assert other is not None
-    people.act(found.id, lambda _: Change(1, log=[("done", {})], answers={"age": 30.0}))
+    people.act(found, lambda _: Change(1, log=[("done", {})], answers={"age": 30.0}))
     for person_id in found.persons.values():
         store.decide(person_id, lambda _: Event("view", {"item": "e0001"}))
     assert count_rows(store) != with_other
@@ -157,32 +155,4 @@ def test_withdrawal_leaves_no_row_of_the_person_and_all_of_the_others(
     with pytest.raises(UnknownNameError):
         people.get(found.id)
     assert people.withdraw(people.withdrawal_code(other.id))
-    frozen = {"study_frozen": 1}
-    assert count_rows(store) == {**empty, **frozen}
-
-
-def test_ids_of_a_recruiting_service_are_stored_under_a_key_only(
-    tmp_path: Path, study: UserStudy
-) -> None:
-    path = tmp_path / "people.db"
-    store = Store(f"sqlite:///{path}")
-    store.migrate()
-    people = StudyStore(store, study)
-    ids = {
-        "PROLIFIC_PID": "5f1e0aParticipant",
-        "STUDY_ID": "theStudyId",
-        "SESSION_ID": "aSessionId",
-    }
-    found = people.join("token", language="en", recruiting=ids)
-    assert found is not None
-    assert people.recruit_secret("5f1e0aParticipant") != people.recruit_secret("another")
-    store.close()
-    kept = b"".join(each.read_bytes() for each in tmp_path.glob("people.db*"))
-    assert len(kept) > 1000
-    for value in ids.values():
-        assert value.encode() not in kept
-    others = Store(f"sqlite:///{tmp_path / 'others.db'}")
-    others.migrate()
-    elsewhere = StudyStore(others, study)
-    assert elsewhere.recruit_hash("x") != people.recruit_hash("x")
-    others.close()
+    assert count_rows(store) == empty

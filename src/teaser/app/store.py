@@ -121,13 +121,6 @@ setting = sa.Table(
     sa.Column("value", sa.String(100), nullable=False),
 )
 # User studies, see teaser.userstudy; a participant has a person for each arm.
-study_frozen = sa.Table(
-    "study_frozen",
-    metadata,
-    sa.Column("study", sa.String(40), primary_key=True),
-    sa.Column("at", Time(), nullable=False),
-    sa.Column("hashes", sa.JSON, nullable=False),  # of the file and of each model
-)
 study_participant = sa.Table(
     "study_participant",
     metadata,
@@ -136,7 +129,6 @@ study_participant = sa.Table(
     sa.Column("mode", sa.String(10), nullable=False),  # real, pilot or simulated
     sa.Column("place", sa.Integer, nullable=False),
     sa.Column("token_id", sa.String(43)),  # of the cookie
-    sa.Column("recruit_hash", sa.String(64)),  # of a recruiting service's id, keyed
     sa.Column("code_hash", sa.String(64), nullable=False, unique=True),
     sa.Column("arm_order", sa.Integer, nullable=False),
     sa.Column("language", sa.String(2), nullable=False),
@@ -146,10 +138,9 @@ study_participant = sa.Table(
     sa.Column("created_at", Time(), nullable=False),
     sa.Column("active_at", Time(), nullable=False),
     sa.Column("finished_at", Time()),
-    sa.Column("hashes", sa.JSON, nullable=False),
+    sa.Column("hashes", sa.JSON, nullable=False),  # of the file and of each model
     sa.Column("state", sa.JSON, nullable=False),
     sa.UniqueConstraint("study", "mode", "token_id", name="one_token"),
-    sa.UniqueConstraint("study", "mode", "recruit_hash", name="one_recruit"),
     sa.UniqueConstraint("study", "mode", "place", name="one_place"),
 )
 study_session = sa.Table(

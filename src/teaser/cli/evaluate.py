@@ -5,7 +5,7 @@ import math
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -200,10 +200,10 @@ def tune(
     plan, place = options.open(study)
     given = {"remainder_l2": remainder_l2, "l2_weights": l2_weights, "l2_encoder": l2_encoder}
     chosen = {n: values for n, values in (*given.items(), ("neighbours", neighbours)) if values}
-    grid = validate(DialPlan, {**asdict(plan.dial), **chosen})
+    plan = replace(plan, dial=validate(DialPlan, {**asdict(plan.dial), **chosen}))
     where: dict[str, Any] = {"data": options.data, "out": place, "quick": options.quick}
     with progress_bar(err, "reading the data") as report:
-        dial = dial_study(plan, **where, grid=grid, within=within, report=report)
+        dial = dial_study(plan, **where, within=within, report=report)
     show_dial(dial)
     results_in = options.results(plan, place)
     drawn = write_dial(dial, Path(f"{results_in}.dial.svg"))

@@ -16,7 +16,7 @@ from teaser.cli.serve import Database, check_packages
 from teaser.data.dataset import Dataset
 from teaser.errors import counted
 from teaser.evaluate.model_history import KEEP, REFUSED, Entry, ModelHistory
-from teaser.evaluate.refit import MARGIN, MIN_VIEWS, RefitOptions, SiteInteractions, gather
+from teaser.evaluate.refit import MARGIN, MIN_VIEWS, SiteInteractions, gather
 from teaser.evaluate.refit import refit as make_next
 from teaser.files import say_bytes
 from teaser.model import load
@@ -41,7 +41,7 @@ def refit(
     api_people: bool = False,
     min_views: Annotated[int, typer.Option(min=1)] = MIN_VIEWS,
     choose: bool = False,
-    margin: float = MARGIN,
+    margin: Annotated[float, typer.Option(min=0, max=1)] = MARGIN,
     force: bool = False,
     keep: Annotated[int, typer.Option(min=1, help="Models of which copies are kept.")] = KEEP,
     seed: cli.Seed = 0,
@@ -66,7 +66,6 @@ def refit(
     force
         Serve the next model even if it is worse.
     """
-    options = RefitOptions(margin, choose=choose, force=force, keep=keep, rng=seed)
     place = cli.find_dataset(model, load(model, Teaser), data, "--data DATA").resolve()
     with progress_bar(err, "reading the data set") as update:
         dataset = Dataset.load(place)
@@ -74,8 +73,9 @@ def refit(
         if views:
             site = _read_site(model, database, dataset.items, min_views, api_people)
         entry, measured = make_next(
-            model, dataset, site, dataset_path=str(place), options=options, callback=update
-        )
+            model, dataset, site, dataset_path=str(place), margin=margin, choose=choose,
+            force=force, keep=keep, rng=seed, callback=update,
+        )  # fmt: skip
     if as_json:
         print_json(asdict(entry))
     else:

@@ -110,11 +110,12 @@ def simulate_study(
     """
     check_packages()
     from teaser.userstudy.analyse import power
+    from teaser.userstudy.plan import UserStudy
     from teaser.userstudy.simulate import simulate_people
 
     url = _url(path, "simulated", database)
     with progress_bar(err, "simulated people") as update:
-        found = simulate_people(
+        simulate_people(
             path,
             people=people,
             effect=effect,
@@ -122,8 +123,7 @@ def simulate_study(
             seed=seed,
             progress=lambda n: update("simulated people", n / people),
         )
-    found.store.close()
-    plan = found.study
+    plan = UserStudy.read(path)
     has, needed = power(plan, plan.people, effect)
     more = f"; with {needed} people it is 0.8" if needed else ""
     print_lines(

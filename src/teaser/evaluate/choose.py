@@ -435,7 +435,8 @@ def run_plan(
     if plan.split is None:
         model, found = plan.model(), plan.stated
     else:
-        model, found, start = _Trials(plan, plan.split, report, previous).run(start)
+        shared = SharedFits(plan.split.training, previous=previous)
+        model, found, start = _Trials(plan, plan.split, report, shared).run(start)
     text = f"fitting {found.chosen} to all users"
     before = done = plan.n_trials / (plan.n_trials + 2)
     report(text, before)
@@ -458,30 +459,29 @@ class _Trials:
     plan: FitPlan
     parts: Split
     report: Update
-    previous: Groups | None
+    shared: SharedFits
     trials: list[Trial] = field(default_factory=list)
-    # Models that may be chosen still, by the place of their trial.
-    models: dict[int, Teaser] = field(default_factory=dict)
+    # Models that may be chosen still: the best of each recipe, by its name.
+    models: dict[str, Teaser] = field(default_factory=dict)
     # What recipes take over from those before.
     kept: dict[str, Any] = field(default_factory=dict)
 
     def run(self, start: Teaser | None) -> tuple[Teaser, Recipe, Teaser | None]:
         """Return the model to fit to all users, the record, and a model to begin from."""
-        shared = SharedFits(self.parts.training, previous=self.previous)
-        yardstick = self._try_yardstick(shared)
+        yardstick = self._try_yardstick()
         for name in self.plan.parameters:
-            self._climb_recipe(shared, name)
+            self._climb_recipe(name)
         if len(self.models) > 1:  # truth decides between recipes
             self._measure_truth()
-        self._climb_powers(shared)
+        self._climb_powers()
         self._measure_truth()
-        best = best_trial(trial for trial in self.trials if trial.name == yardstick)
-        if best is not None and best.ndcg:
+        best = self._best(yardstick)
+        if best.ndcg:
             self.trials = [
                 t if t.ndcg is None else replace(t, share=t.ndcg / best.ndcg) for t in self.trials
             ]
         self.trials += [Trial(name, reason=why) for name, why in self.plan.left_out.items()]
-        shared.clear()
+        self.shared.clear()
         if not any(t.name in RECIPES and t.ndcg is not None for t in self.trials):
             reasons = "; ".join(f"{t.name}: {t.reason}" for t in self.trials if t.reason)
             raise ResourceError(f"No recipe could be fitted. {reasons}")
@@ -489,13 +489,17 @@ class _Trials:
         n_users = self.parts.validation.n_users
         found = Recipe(tuple(self.trials), chosen.name, "", n_users, yardstick)
         found = replace(found, why=explain_choice(found))
-        coarse, default = self.models[self.trials.index(chosen)], Teaser().parameters()
+        coarse, default = self.models[chosen.name], Teaser().parameters()
         # The final fit is more exact than the trials.
         own = {name: self.plan.given.get(name, default[name]) for name in ("tol", "gram", "rng")}
         model = Teaser(**{**coarse.parameters(), **own})
         return model, found, coarse if start is None else start
 
-    def _try_yardstick(self, shared: SharedFits) -> str:
+    def _best(self, name: str) -> Trial:
+        """Return the most accurate trial of a name."""
+        return max((t for t in self.trials if t.name == name), key=lambda t: t.ndcg or 0.0)
+
+    def _try_yardstick(self) -> str:
         """Measure popularity and the yardstick; return the name of the latter."""
         training, dtype = self.parts.training, self.plan.given.get("dtype", "float32")
         self._measure("Popularity", lambda: Popularity().fit(training))
@@ -505,13 +509,13 @@ class _Trials:
 
         def try_penalty(l2: float) -> float:
             model = kind(l2=l2, dtype=dtype)
-            self._measure(kind.__name__, lambda: shared.fit(model), {"l2": l2})
+            self._measure(kind.__name__, lambda: self.shared.fit(model), {"l2": l2})
             return self.trials[-1].ndcg or 0.0
 
         climb(penalties, first, try_penalty)
         return kind.__name__
 
-    def _climb_recipe(self, shared: SharedFits, name: str) -> None:
+    def _climb_recipe(self, name: str) -> None:
         """Try a recipe: each of its parameters in turn, with the best of those before."""
         own = self.plan.parameters[name] | self.kept
         known: dict[str, float] = {}
@@ -519,7 +523,7 @@ class _Trials:
         def try_recipe(parameters: Mapping[str, Any]) -> float:
             key = str(Teaser(**parameters).parameters())
             if key not in known:
-                known[key] = self._try_recipe(shared, name, parameters)
+                known[key] = self._try_recipe(name, parameters)
             return known[key]
 
         try_recipe(own)
@@ -529,13 +533,13 @@ class _Trials:
             if parameter == "content":
                 self.kept = {"content": own["content"]}
 
-    def _climb_powers(self, shared: SharedFits) -> None:
+    def _climb_powers(self) -> None:
         """Try powers of histories on what would be chosen, unless weights were given."""
         measured = [t for t in self.trials if t.name in RECIPES and t.ndcg is not None]
         if not measured or "weights" in self.plan.given:
             return
         best = choose(measured)
-        start = self.models[self.trials.index(best)]
+        start = self.models[best.name]
         own = start.parameters() | {"gram": self.plan.given.get("gram", "auto")}
         weights: Weights | None = own["weights"]
         if weights is None:  # the paper's model
@@ -545,44 +549,39 @@ class _Trials:
             if power == weights.history_power:
                 return best.ndcg or 0.0
             changed = own | {"weights": replace(weights, history_power=power)}
-            return self._try_recipe(shared, best.name, changed, start)
+            return self._try_recipe(best.name, changed, start)
 
         climb(_POWERS, 0, try_power)
 
     def _try_recipe(
-        self,
-        shared: SharedFits,
-        name: str,
-        parameters: Mapping[str, Any],
-        start: Teaser | None = None,
+        self, name: str, parameters: Mapping[str, Any], start: Teaser | None = None
     ) -> float:
         """Fit and measure one trial of a recipe; return its nDCG, 0 where it failed."""
         coarse = coarse_tol(parameters.get("tol", 0.0), parameters.get("solver", "cg"))
         model = Teaser(**{**parameters, "tol": coarse, "rng": self.plan.seed})
         model.settled_change = _CHANGE
-        self._measure(name, lambda: shared.fit(model, start), shown_parameters(model))
+        self._measure(name, lambda: self.shared.fit(model, start), shown_parameters(model))
         reached = self.trials[-1].ndcg
         if reached is None:
             return 0.0
-        self.models[len(self.trials) - 1] = model
+        if self._best(name) is self.trials[-1]:
+            self.models[name] = model
         # Only what may still be chosen is held: encoders may be large.
-        best = best_trial(t for t in self.trials if t.name in RECIPES)
-        limit = (1 - TOLERANCE) * (best.ndcg or 0.0) if best is not None else 0.0
-        for place in list(self.models):
-            trial = self.trials[place]
-            same = best_trial(t for t in self.trials if t.name == trial.name)
-            if (trial.ndcg or 0.0) < limit or trial is not same:
-                del self.models[place]
+        values = {each: self._best(each).ndcg or 0.0 for each in self.models}
+        for each, value in values.items():
+            if value < (1 - TOLERANCE) * max(values.values()):
+                del self.models[each]
         return reached
 
     def _measure_truth(self) -> None:
         """Measure whether what the models that may be chosen say is true."""
-        for place, model in self.models.items():
-            trial, began = self.trials[place], time.perf_counter()
+        for name, model in self.models.items():
+            trial, began = self._best(name), time.perf_counter()
             if not trial.truth:
                 found = fold_truth(model, self.parts.validation, most=TRUTH_USERS)
                 seconds = trial.seconds + time.perf_counter() - began
-                self.trials[place] = replace(trial, truth=found.as_dict(), seconds=seconds)
+                measured = replace(trial, truth=found.as_dict(), seconds=seconds)
+                self.trials[self.trials.index(trial)] = measured
 
     def _measure(
         self, name: str, make: Callable[[], Model], shown: Mapping[str, Any] | None = None

@@ -15,6 +15,7 @@ from teaser.errors import DataError, ParameterError, SolverError
 from teaser.evaluate.bonus import Bonus
 from teaser.evaluate.metrics import (
     CATALOGUE_METRICS,
+    METRIC_TITLES,
     Metric,
     PairedDifference,
     Summary,
@@ -31,15 +32,7 @@ from teaser.profile import DEFAULT_STEERING, PressesLike, Steering
 Array = NDArray[Any]
 
 PAPER_METRICS = ("recall@20", "recall@100", "ndcg@100")
-ALL_METRICS = (
-    *PAPER_METRICS,
-    "recall_uncapped@20",
-    "recall_uncapped@100",
-    "ndcg_uncapped@100",
-    "coverage@20",
-    "diversity@20",
-    "long_tail@20",
-)
+ALL_METRICS = tuple(METRIC_TITLES)
 # How many items of each list count for the shares of the parts of scores.
 SHOWN = 20
 BATCH_MEMORY = 256 * 2**20

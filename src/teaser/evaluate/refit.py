@@ -353,66 +353,39 @@ class RefitReport:
         ]
 
 
-@dataclass(frozen=True)
-class RefitOptions:
-    """How a refit works.
+def reasons_against(found: RefitReport, margin: float) -> list[str]:
+    """Return why a candidate may not go live; nothing if it may.
 
     Parameters
     ----------
     margin
         The largest loss of nDCG@100, as a share of the present model's.
-    least
-        The smallest share of items, tags, coverage and sizes that must be left.
-    choose
-        Whether to choose the recipe anew; else the parameters of the present model are taken.
-    force
-        Whether to serve the next model even if it is worse.
-    keep
-        Of how many models copies are kept, beside the served one.
-    rng
-        Seed of the held-out people.
     """
-
-    margin: float = MARGIN
-    least: float = LEAST
-    choose: bool = False
-    force: bool = False
-    keep: int = KEEP
-    rng: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("margin", "least"):
-            value = getattr(self, name)
-            if not 0 <= value <= 1:
-                raise ParameterError(f"{name} must be from 0 to 1, found {value:g}.")
-
-    def reasons(self, found: RefitReport) -> list[str]:
-        """Return why a candidate may not go live; nothing if it may."""
-        reasons = []
-        if found.twins is None:
+    reasons = []
+    if found.twins is None:
+        reasons.append(
+            f"Fewer than {ENOUGH_PEOPLE} people could be held out, so that nothing says "
+            f"whether it is worse: {2 * ENOUGH_PEOPLE} people with {MIN_INTERACTIONS} "
+            "interactions are needed."
+        )
+    for which, pair in (("Twins", found.twins), ("The models themselves", found.models)):
+        if pair is not None and pair.change < -margin:
             reasons.append(
-                f"Fewer than {ENOUGH_PEOPLE} people could be held out, so that nothing says "
-                f"whether it is worse: {2 * ENOUGH_PEOPLE} people with {MIN_INTERACTIONS} "
-                "interactions are needed."
+                f"{which}: nDCG@100 falls by {-pair.change:.1%}, from {pair.before:.3f} to "
+                f"{pair.after:.3f}, and the margin is {margin:.1%}."
             )
-        for which, pair in (("Twins", found.twins), ("The models themselves", found.models)):
-            if pair is not None and pair.change < -self.margin:
-                reasons.append(
-                    f"{which}: nDCG@100 falls by {-pair.change:.1%}, from {pair.before:.3f} to "
-                    f"{pair.after:.3f}, and the margin is {self.margin:.1%}."
-                )
-        shares = {"items": found.items.share, "tags": found.tags.share}
-        if found.presses is not None:
-            shares["presses of visitors"] = found.presses.share
-        if found.coverage is not None and found.coverage[0]:
-            shares["coverage"] = found.coverage[1] / found.coverage[0]
-        shares |= {name: now / was for name, (was, now) in found.sizes.items() if was}
-        return reasons + [
-            f"Of the {name} of the present model {percent(share)} would be left, and at least "
-            f"{percent(self.least)} must be."
-            for name, share in shares.items()
-            if share < self.least
-        ]
+    shares = {"items": found.items.share, "tags": found.tags.share}
+    if found.presses is not None:
+        shares["presses of visitors"] = found.presses.share
+    if found.coverage is not None and found.coverage[0]:
+        shares["coverage"] = found.coverage[1] / found.coverage[0]
+    shares |= {name: now / was for name, (was, now) in found.sizes.items() if was}
+    return reasons + [
+        f"Of the {name} of the present model {percent(share)} would be left, and at least "
+        f"{percent(LEAST)} must be."
+        for name, share in shares.items()
+        if share < LEAST
+    ]
 
 
 def _size(name: str, value: int | None) -> str:
@@ -427,7 +400,11 @@ def refit(
     site: SiteInteractions,
     *,
     dataset_path: str | None = None,
-    options: RefitOptions | None = None,
+    margin: float = MARGIN,
+    choose: bool = False,
+    force: bool = False,
+    keep: int = KEEP,
+    rng: int = 0,
     callback: Update | None = None,
 ) -> tuple[Entry, RefitReport]:
     """Fit the next model of a folder, and put it there unless it is worse.
@@ -442,6 +419,16 @@ def refit(
         What people viewed on the site.
     dataset_path
         The folder of the data set, to be kept in the model.
+    margin
+        The largest loss of nDCG@100, as a share of the present model's.
+    choose
+        Whether to choose the recipe anew; else the parameters of the present model are taken.
+    force
+        Whether to serve the next model even if it is worse.
+    keep
+        Of how many models copies are kept, beside the served one.
+    rng
+        Seed of the held-out people.
     callback
         Called with what is being done and the share of the work that is done.
 
@@ -455,13 +442,13 @@ def refit(
     ArtifactError
         If another refit is running, or another model was saved in the folder meanwhile.
     """
-    options, report = options or RefitOptions(), callback or (lambda _what, _share: None)
+    report = callback or (lambda _what, _share: None)
     history, joint = ModelHistory(folder), join(dataset, site)
     with history.locked():
         before = read_manifest(folder)
         present, earlier = load(folder, Teaser), history.served()
         report("fitting the next model", 0.1)
-        candidate = _fit_next(present, joint, options)
+        candidate = _fit_next(present, joint, choose=choose, rng=rng)
         candidate.dataset_path_ = dataset_path
         # What the present model learned from, as far as it is still there.
         until = None if earlier is None else earlier.views_until
@@ -477,11 +464,11 @@ def refit(
             }
             old = {**model_facts(present, folder), **({} if earlier is None else earlier.facts)}
             measured = replace(
-                _measure(present, known, candidate, joint, site.pressed, options.rng, report),
+                _measure(present, known, candidate, joint, site.pressed, rng, report),
                 sizes={name: (old.get(name), facts[name]) for name in SIZES},
             )
-            reasons = tuple(options.reasons(measured))
-            verdict = (FORCED if options.force else REFUSED) if reasons else ACCEPTED
+            reasons = tuple(reasons_against(measured, margin))
+            verdict = (FORCED if force else REFUSED) if reasons else ACCEPTED
             if read_manifest(folder) != before:
                 raise ArtifactError(
                     f"Another model was saved in {folder} meanwhile, which the next one was not "
@@ -498,15 +485,15 @@ def refit(
             )
         if verdict != REFUSED:
             history.publish(entry)
-        history.prune(options.keep)
+        history.prune(keep)
     report("done", 1.0)
     return entry, measured
 
 
-def _fit_next(present: Teaser, joint: Dataset, options: RefitOptions) -> Teaser:
+def _fit_next(present: Teaser, joint: Dataset, *, choose: bool, rng: int) -> Teaser:
     """Fit the candidate, which begins from the present model and keeps names of groups."""
-    if options.choose:
-        return choose_fit(joint, rng=options.rng, start=present)
+    if choose:
+        return choose_fit(joint, rng=rng, start=present)
     candidate = present.clone()
     short = candidate.estimate(joint).shortage()
     if short is not None:

@@ -192,7 +192,12 @@ def _add_person(
         where = {"position": step.position, "arm": step.arm, "task": step.task}
         return {"person": name, **where, "seconds": seconds(row["at"])}
 
-    checks = [ok for row in log for ok in row["data"].get("checks", {}).values()]
+    checks = list[bool]()
+    for row in own["answers"]:
+        step = steps[row["step"]]
+        question = next(q for q in study.asked_at(step) if q.id == row["question"])
+        found["answers"].append(at(row, step) | _answer(question, row["value"], with_texts))
+        checks += [] if question.check is None else [row["value"] == question.check]
     last = person["finished_at"] or max((row["at"] for row in log), default=began)
     found["people"].append(
         {
@@ -201,20 +206,16 @@ def _add_person(
             "order": " > ".join(study.orders[person["arm_order"]]),
             "day": began.date(),
             "is_finished": person["finished_at"] is not None,
-            "last_page": min(person["step"] + 1, len(steps)),
+            "last_page": person["step"] + 1,
             "checks": len(checks),
             "checks_failed": checks.count(False),
             "seconds": seconds(last),
         }
     )
-    for row in own["answers"]:
-        step = steps[row["step"]]
-        question = next(q for q in study.asked_at(step) if q.id == row["question"])
-        found["answers"].append(at(row, step) | _answer(question, row["value"], with_texts))
     lists = count(1)
     for row in log:
         here = at(row, steps[row["step"]])
-        kept = {"shown": ("statements",), "consent": ()}.get(row["kind"], tuple(row["data"]))
+        kept = ("statements",) if row["kind"] == "shown" else tuple(row["data"])
         told = {key: x for key, x in row["data"].items() if key in kept}
         if not with_texts:
             told.pop("text", None)

@@ -53,7 +53,7 @@ class StudyCatalogue(Catalogue):
 
 
 def open_catalogues(study: UserStudy) -> dict[str, StudyCatalogue]:
-    """Load the models of all arms; arms with the same model and settings share a catalogue.
+    """Load the models of all arms; arms of one folder share its model.
 
     Raises
     ------
@@ -62,16 +62,12 @@ def open_catalogues(study: UserStudy) -> dict[str, StudyCatalogue]:
     """
     found: dict[str, StudyCatalogue] = {}
     models: dict[Any, Any] = {}
-    opened: dict[Any, StudyCatalogue] = {}
     for arm in study.arms:
         settings = study.arm_settings(arm)
         folder = settings.model.resolve()
         if folder not in models:
             models[folder] = ModelHolder(settings).current.model
-        key = (folder, settings.boost, settings.time_zone)
-        if key not in opened:
-            opened[key] = StudyCatalogue(models[folder], settings.boosts, zone=settings.zone)
-        found[arm.name] = opened[key]
+        found[arm.name] = StudyCatalogue(models[folder], settings.boosts, zone=settings.zone)
         first = study.arms[0].name
         n = len(set(found[first].model.items_) ^ set(found[arm.name].model.items_))
         if n and study.picks:
@@ -219,42 +215,40 @@ def replay(people: StudyStore) -> tuple[int, list[str]]:
     actions: dict[str, list[Event]] = defaultdict(list)
     for row in rows["actions"]:
         actions[row["person_id"]].append(Event(row["kind"], row["data"]))
-    names = {row["id"]: people.public_id(row["id"]) for row in rows["participants"]}
     for row in rows["participants"]:
         if row["hashes"] != people.hashes:
             raise ParameterError(
-                f"The person {names[row['id']]} saw another version of the study or of a model "
-                "than the present one, so the lists cannot be made again. Bring that one back."
+                f"The person {people.public_id(row['id'])} saw another version of the study or of "
+                "a model than the present one, so the lists cannot be made again. Bring that one "
+                "back."
             )
     for row in rows["log"]:
         if row["kind"] != "shown":
             continue
-        shown = {name: value for name, value in row["data"].items() if name != "language"}
+        shown = row["data"]
         arm, catalogue = study.by_arm[shown["arm"]], catalogues[shown["arm"]]
         catalogue.day = date.fromisoformat(shown["today"])
         done = actions[persons[row["participant_id"], arm.name]][: shown["n_events"]]
         made = ShownList(arm, PersonalModel(catalogue, state_of(done, row["at"]))).record()
         n_lists += 1
-        where = f"{names[row['participant_id']]}, page {row['step'] + 1}"
+        where = f"{people.public_id(row['participant_id'])}, page {row['step'] + 1}"
         found += [f"{where}: {each}" for each in differences(shown, made)]
     return n_lists, found
 
 
-def differences(logged: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+def differences(shown: Any, made: Any, path: str = "list") -> list[str]:
     """Return in what two records of a list differ; numbers count as equal to six digits."""
-    return [f"{path}: {a!r} was shown, {b!r} is found" for path, a, b in _unlike(logged, made)]
-
-
-def _unlike(a: Any, b: Any, path: str = "list") -> list[tuple[str, Any, Any]]:
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        names = dict.fromkeys((*a, *b))
-        return [x for n in names for x in _unlike(a.get(n), b.get(n), f"{path}.{n}")]
-    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        pairs = enumerate(zip(a, b, strict=True), 1)
-        return [x for n, (one, other) in pairs for x in _unlike(one, other, f"{path}[{n}]")]
-    if isinstance(a, float) and isinstance(b, float | int):
-        return [] if math.isclose(a, b, **_CLOSE) else [(path, a, b)]
-    return [] if a == b else [(path, a, b)]
+    if isinstance(shown, Mapping) and isinstance(made, Mapping):
+        names = dict.fromkeys((*shown, *made))
+        return [x for n in names for x in differences(shown.get(n), made.get(n), f"{path}.{n}")]
+    if isinstance(shown, list) and isinstance(made, list) and len(shown) == len(made):
+        pairs = enumerate(zip(shown, made, strict=True), 1)
+        return [x for n, pair in pairs for x in differences(*pair, f"{path}[{n}]")]
+    if isinstance(shown, float) and isinstance(made, float | int):
+        is_same = math.isclose(shown, made, **_CLOSE)
+    else:
+        is_same = shown == made
+    return [] if is_same else [f"{path}: {shown!r} was shown, {made!r} is found"]
 
 
 def _part(row: ReasonRow) -> str:

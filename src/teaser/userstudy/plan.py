@@ -24,6 +24,8 @@ from teaser.evaluate.study.plan import Strict, named_tables, plan_file, validate
 Words = str | Mapping[str, str]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")]
 Count = Annotated[int, Field(ge=0)]
+# Numbers in answers are from -LARGEST to LARGEST where a question says nothing else.
+LARGEST = 1e9
 Share = Annotated[float, Field(ge=0, le=1)]
 # Settings of the site that change one arm's list; all others are the same for the whole study.
 ARM_SETTINGS = ("boost", "time_zone", "interpreter", "synonyms")
@@ -36,8 +38,6 @@ MEASURED = {
     "presses": "presses on tags",
     "chosen_rank": "mean place in the list of what was chosen",
 }
-# Texts that may be left out, besides that of the last page.
-_OPTIONAL = ("instructions", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Question(Strict):
     low: Words = ""
     high: Words = ""
     choices: tuple[Words, ...] = ()
-    least: float | None = None
-    most: float | None = None
+    least: float = -LARGEST
+    most: float = LARGEST
     required: bool = True
     check: int | None = None
     scale: str = ""
@@ -416,9 +416,9 @@ def _check_texts(study: UserStudy) -> None:
     """Every text must be there in each language of the study."""
     for where, text in texts_of(study):
         if isinstance(text, str):
-            if not text.strip() and where.split()[-1] not in _OPTIONAL and where != "[finish] text":
+            if not text.strip():
                 raise ParameterError(f"{where} is empty. Write what people read there.")
-            if len(study.languages) > 1 and text:
+            if len(study.languages) > 1:
                 raise ParameterError(
                     f"{where} is in one language, and the study has {len(study.languages)}. Write "
                     f"a text for each: {{ {', '.join(f'{c} = ...' for c in study.languages)} }}."
@@ -430,10 +430,13 @@ def _check_texts(study: UserStudy) -> None:
 
 
 def texts_of(value: Any, where: str = "") -> Iterator[tuple[str, Words]]:
-    """Yield every text that people read, with the place where it stands in the file."""
+    """Yield every text that people read, with the place where it stands in the file.
+
+    Texts that may be left out, and are, are not among them.
+    """
     for each in fields(value):
         found, place = getattr(value, each.name), f"{where} {each.name}".strip()
-        if each.type in (Words, "Words"):
+        if each.type == Words and found != each.default:
             yield place, found
         elif each.name == "choices":
             yield from ((place, choice) for choice in found)
@@ -454,7 +457,7 @@ def _check_question(question: Question) -> None:
             f"another name than {', '.join(MEASURED)}."
         )
     low, high = question.least, question.most
-    if low is not None and high is not None and low > high:
+    if low > high:
         raise ParameterError(f"{where} has least = {low:g} above most = {high:g}.")
     n_answers = {"scale": question.points, "choice": len(question.choices)}.get(question.kind, 0)
     if question.check is not None and not 1 <= question.check <= n_answers:

@@ -106,7 +106,6 @@ def _draw_effects(found: StudyAnalysis) -> Picture | None:
         axes.set_xlabel(f"difference to {found.study.baseline}, in standard deviations")
         return finish(
             figure,
-            name="study-effects",
             title="Effect sizes",
             caption="With 95 % intervals, not corrected. Planned outcomes are in colour.",
             alt="; ".join(f"{o.name}, {c.arm}: {_signed(c.effect)}" for o, c in rows[::-1]),
@@ -129,7 +128,6 @@ def _draw_means(found: StudyAnalysis) -> Picture | None:
         panels[0].set_yticks(range(len(names)), names)
         return finish(
             figure,
-            name="study-means",
             title="Means of the arms",
             caption="With 95 % intervals of each arm alone.",
             alt="; ".join(
@@ -148,7 +146,6 @@ def _draw_funnel(found: StudyAnalysis) -> Picture:
         axes.grid(False, axis="y")
         return finish(
             figure,
-            name="study-funnel",
             title="How far people came",
             caption="Arms by their place in each person's order.",
             alt="; ".join(f"{name}: {n}" for name, n in found.funnel),

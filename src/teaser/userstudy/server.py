@@ -19,8 +19,8 @@ from starlette.staticfiles import StaticFiles
 
 from teaser.app import http
 from teaser.app.actions import act as make_action
-from teaser.app.actions import check_n_wishes, event_of
 from teaser.app.actions import decide as decide_action
+from teaser.app.actions import event_of
 from teaser.app.brand import read_brand
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
@@ -46,7 +46,6 @@ from teaser.errors import ParameterError, TeaserError, UnknownNameError
 from teaser.userstudy.lists import ShownList, StudyCatalogue, first_event, open_catalogues
 from teaser.userstudy.plan import Question, Step, UserStudy
 from teaser.userstudy.store import (
-    RECRUITING,
     Change,
     Mode,
     Participant,
@@ -56,6 +55,8 @@ from teaser.userstudy.store import (
 
 router = APIRouter(route_class=http.StoreRoute)
 
+# The parameter in which a recruiting service, such as Prolific, gives its id of a person.
+_RECRUITED_AS = "PROLIFIC_PID"
 _MAX_TEXT = 2_000
 _MAX_ID = 200
 
@@ -125,12 +126,12 @@ def study_of(request: Request) -> StudyServices:
 @router.get("/")
 def show(request: Request) -> Response:
     """Show the page where the person is; consent to somebody new."""
-    own, recruiting = study_of(request), _recruiting(request.query_params)
-    token = _token(request, recruiting)
+    own, recruit = study_of(request), _recruit(request.query_params)
+    token = _token(request, recruit)
     found = own.people.find(id_of(token)) if token else None
     if found is None:
-        return _first_page(request, recruiting)
-    if recruiting:  # so that the id is not in the addresses of what follows
+        return _first_page(request, recruit)
+    if recruit:  # so that the id is not in the addresses of what follows
         response = RedirectResponse("/", 303)
         http.remember(response, request, http.TOKEN, token)
         return response
@@ -138,32 +139,32 @@ def show(request: Request) -> Response:
     return _SHOW[step.kind](request, found, step)
 
 
-def _first_page(request: Request, recruiting: Mapping[str, str]) -> Response:
+def _first_page(request: Request, recruit: str) -> Response:
     """Ask for consent, or say why nobody can begin."""
     study, people = study_of(request).study, study_of(request).people
     if study.has_ended(datetime.now(UTC).date()):
         return _page(request, "closed.html", why="ended")
-    if study.recruited and RECRUITING[0] not in recruiting:
+    if study.recruited and not recruit:
         return _page(request, "closed.html", why="recruited")
     if people.is_full():
         return _page(request, "closed.html", why="full")
-    return _page(request, "consent.html", recruiting=recruiting)
+    return _page(request, "consent.html", recruit=recruit)
 
 
 @router.post("/consent")
 def consent(request: Request, form: Form) -> Response:
     """Give somebody who agrees a place in the plan."""
-    own, recruiting = study_of(request), _recruiting(form)
-    refused = own.study.recruited and RECRUITING[0] not in recruiting
+    own, recruit = study_of(request), _recruit(form)
+    refused = own.study.recruited and not recruit
     if refused or own.study.has_ended(datetime.now(UTC).date()):
-        return _first_page(request, recruiting)
-    if not _token(request, {}):
+        return _first_page(request, recruit)
+    if not _token(request):
         return _page(request, "closed.html", why="cookies", status=422)
     if not form.get("agree"):
-        return _page(request, "consent.html", recruiting=recruiting, problem=True, status=422)
+        return _page(request, "consent.html", recruit=recruit, problem=True, status=422)
     language = _visitor(request).texts.language
-    token = _token(request, recruiting)
-    if own.people.join(id_of(token), language=language, recruiting=recruiting) is None:
+    token = _token(request, recruit)
+    if own.people.join(id_of(token), language=language) is None:
         return _page(request, "closed.html", why="full")
     response = RedirectResponse("/", 303)
     http.remember(response, request, http.TOKEN, token)
@@ -176,30 +177,25 @@ def go_on(request: Request, form: Form) -> Response:
     own, found = study_of(request), _participant(request)
     if found is None:
         return RedirectResponse("/", 303)
-    steps = own.study.steps(found.order)
-    step = steps[found.step]
-    if form.get("step") != str(found.step):  # sent from an earlier page
+    step = own.study.steps(found.order)[found.step]
+    # Sent from an earlier page, or from one that has no such button.
+    if form.get("step") != str(found.step) or step.kind in ("start", "thanks"):
         return RedirectResponse("/?note=moved", 303)
     asked = own.study.asked_at(step)
     answers, wrong = _read_answers(asked, form)
     if wrong:
         given = {q.id: str(form.get(f"q-{q.id}", "")) for q in asked}
         return _questions(request, found, step, given=given, wrong=wrong, status=422)
-    note = ""
 
     def decide(now: Participant) -> Change | None:
-        nonlocal note
-        is_moved = now.step != found.step or step.kind in ("start", "thanks")
-        note = "moved" if is_moved else _missing(now, step, own)
-        if note:
+        if _missing(now, step, own):
             return None
-        checks = {q.id: answers[q.id] == q.check for q in asked if q.check and q.id in answers}
-        data: dict[str, Any] = {"kind": step.kind, **({"checks": checks} if checks else {})}
+        data: dict[str, Any] = {"kind": step.kind}
         data |= {"chosen": now.state.get("chosen", [])} if step.kind == "task" else {}
-        is_end = steps[now.step + 1].kind == "thanks"
-        return Change(now.step + 1, log=[("done", data)], answers=answers, is_end=is_end)
+        return Change(now.step + 1, log=[("done", data)], answers=answers)
 
-    own.people.act(found.id, decide)
+    now = own.people.act(found, decide)
+    note = _missing(now, step, own) if now.step == found.step else ""
     return RedirectResponse(f"/?note={note}#notice" if note else "/", 303)
 
 
@@ -242,13 +238,11 @@ def look(request: Request, id: str = "") -> Response:  # noqa: A002 - the name i
     shown = _shown(request, found, step)
     item = _item(shown.personal.catalogue, id)
 
-    def decide(now: Participant) -> Change | None:
-        if now.step != found.step:
-            return None
+    def decide(now: Participant) -> Change:
         looks = list(dict.fromkeys([*now.state.get("looks", []), item]))
         return Change(state={**now.state, "looks": looks}, log=[("look", {"item": item})])
 
-    now = own.people.act(found.id, decide)
+    now = own.people.act(found, decide)
     texts = _visitor(request).texts
     cards = {card.card.item_id: card for card in shown.cards(texts, None)}
     entry = cards.get(item) or plain_card(shown.personal.catalogue, item, texts)
@@ -304,17 +298,16 @@ def _show_task(request: Request, found: Participant, step: Step) -> Response:
     """Show the list of the arm, and log what is shown."""
     own, texts = study_of(request), _visitor(request).texts
     shown = _shown(request, found, step)
-    record = {**shown.record(), "language": texts.language}
-    now = own.people.act(found.id, lambda _: Change(log=[("shown", record)]))
-    summary = _summary(request, now, step, shown)
-    task, chosen = own.study.by_task[step.task], now.state.get("chosen", [])
+    own.people.act(found, lambda _: Change(log=[("shown", shown.record())]))
+    summary = _summary(request, found, step, shown)
+    task, chosen = own.study.by_task[step.task], found.state.get("chosen", [])
     return _page(
-        request, "task.html", found=now, step=step, arm=shown.arm, task=task, summary=summary,
+        request, "task.html", found=found, step=step, arm=shown.arm, task=task, summary=summary,
         cards=shown.cards(texts, summary.change.moves if summary else None),
         reasons=shown.reasons(texts), profile=shown.profile(texts), chips=shown.chips(texts),
         chosen=chosen, chosen_cards=[shown.personal.catalogue.card(item) for item in chosen],
-        n_looks=len(now.state.get("looks", [])),
-        seconds_left=_seconds_left(now, step, own),
+        n_looks=len(found.state.get("looks", [])),
+        seconds_left=_seconds_left(found, step, own),
         example=home.say_example(shown.personal.catalogue, texts) if shown.arm.words else "",
     )  # fmt: skip
 
@@ -370,27 +363,26 @@ def _visitor(request: Request) -> Visitor:
     return replace(visitor, texts=texts_in(study.languages[0]))
 
 
-def _token(request: Request, recruiting: Mapping[str, str]) -> str:
+def _token(request: Request, recruit: str = "") -> str:
     """Return the token of who sent a request; empty without one.
 
     That of a recruited person follows from their id: it is the same in every browser.
     """
     store = http.services_of(request).store
-    if RECRUITING[0] in recruiting:
-        secret = study_of(request).people.recruit_secret(recruiting[RECRUITING[0]])
+    if recruit:
+        secret = study_of(request).people.recruit_secret(recruit)
         return http.new_token(store.signing_key, secret)
     return http.signed_token(http.read_cookies(request), store) or ""
 
 
 def _participant(request: Request) -> Participant | None:
-    token = _token(request, {})
+    token = _token(request)
     return study_of(request).people.find(id_of(token)) if token else None
 
 
-def _recruiting(given: Any) -> dict[str, str]:
-    """Return the parameters of a recruiting service in an address or a form."""
-    found = {name: str(given.get(name) or "").strip()[:_MAX_ID] for name in RECRUITING}
-    return {name: http.valid_text(value) for name, value in found.items() if value}
+def _recruit(given: Any) -> str:
+    """Return a recruiting service's id of a person in an address or a form; empty without one."""
+    return http.valid_text(str(given.get(_RECRUITED_AS) or "").strip()[:_MAX_ID])
 
 
 def _shown(request: Request, found: Participant, step: Step) -> ShownList:
@@ -421,14 +413,14 @@ def _pick(request: Request, found: Participant, given: Sequence[str]) -> Respons
     items = [_item(catalogue, text) for text in given]
 
     def decide(now: Participant) -> Change | None:
-        if now.step != found.step or not items:
+        if not items:
             return None
         picks = list(dict.fromkeys([*now.state.get("picks", []), *items]))[: own.study.picks]
         log = [("pick", {"item": item}) for item in items]
         step = now.step + 1 if len(picks) >= own.study.picks else None
         return Change(step, {**now.state, "picks": picks}, log)
 
-    own.people.act(found.id, decide)
+    own.people.act(found, decide)
     return RedirectResponse("/", 303)
 
 
@@ -438,23 +430,21 @@ def _choose(request: Request, found: Participant, step: Step, form: FormData) ->
     most, catalogue = own.study.by_task[step.task].choose, own.catalogues[step.arm]
     taken = [_item(catalogue, str(text)) for text in form.getlist("unchoose")]
     new = [_item(catalogue, str(text)) for text in form.getlist("choose")]
-    note = ""
 
     def decide(now: Participant) -> Change | None:
-        nonlocal note
         kept = [item for item in now.state.get("chosen", []) if item not in taken]
         chosen = list(dict.fromkeys([*kept, *new]))
-        is_moved = now.step != found.step
-        note = "moved" if is_moved else "enough" if len(chosen) > most else ""
-        if note:
+        if len(chosen) > most:
             return None
         log = [("unchoose", {"item": item}) for item in taken]
         log += [("choose", {"item": item}) for item in new]
         return Change(state={**now.state, "chosen": chosen}, log=log)
 
-    own.people.act(found.id, decide)
+    now = own.people.act(found, decide)
+    if now.step == found.step and not {*new} <= {*now.state.get("chosen", [])}:
+        return RedirectResponse("/?note=enough#notice", 303)
     place = f"card-{quote(str(new[0]))}" if len(new) == 1 else "choices"
-    return RedirectResponse(f"/?note={note}#notice" if note else f"/#{place}", 303)
+    return RedirectResponse(f"/#{place}", 303)
 
 
 def _read_wishes(request: Request, found: Participant, step: Step, text: str) -> Event | None:
@@ -466,9 +456,8 @@ def _read_wishes(request: Request, found: Participant, step: Step, text: str) ->
         reading = read_words(catalogue, text, language, own.study.arm_settings(arm))
         unsure = {wish for pair in reading.contradictions for wish in pair}
         wishes = [wish for wish in reading.wishes if wish not in unsure]
-        check_n_wishes(len(wishes))
     said = {"text": text[:_MAX_TEXT], "wishes": [str(wish) for wish in wishes]}
-    own.people.act(found.id, lambda _: Change(log=[("words", said)]))
+    own.people.act(found, lambda _: Change(log=[("words", said)]))
     state = http.services_of(request).store.state(found.persons[step.arm])
     return event_of(wishes, state, catalogue) if wishes else None
 
@@ -525,8 +514,6 @@ def _read_answer(question: Question, text: str) -> Any:
     except ValueError:
         return None
     if question.kind == "number":
-        low, high = question.least, question.most
-        is_inside = (-1e9 if low is None else low) <= number <= (1e9 if high is None else high)
-        return number if is_inside else None
+        return number if question.least <= number <= question.most else None
     points = question.points if question.kind == "scale" else len(question.choices)
     return int(number) if number in range(1, points + 1) else None

@@ -16,7 +16,6 @@ from html import unescape
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
 
@@ -25,9 +24,9 @@ import uvicorn
 from numpy.typing import NDArray
 
 from teaser.app.run import bind
-from teaser.app.store import Store, id_of
+from teaser.app.store import id_of
 from teaser.errors import ResourceError
-from teaser.userstudy.plan import Question, Step, UserStudy
+from teaser.userstudy.plan import LARGEST, Question, Step, UserStudy
 from teaser.userstudy.server import create_study_app
 from teaser.userstudy.store import StudyStore
 
@@ -46,7 +45,7 @@ def simulate_people(
     database: str,
     seed: int = 0,
     progress: Callable[[int], object] = lambda n: None,
-) -> StudyStore:
+) -> None:
     """Let simulated people do a study by its real pages, over http on loopback.
 
     They take the place of those of the last run.
@@ -65,21 +64,14 @@ def simulate_people(
         Of the answers and choices.
     progress
         Called with how many have finished.
-
-    Returns
-    -------
-    StudyStore
-        The simulated people of the study; close its store.
     """
     study = UserStudy.read(path)
     loopback = {"host": "127.0.0.1", "port": 0, "rate": 0, "secure_cookies": False}
     settings = study.site_settings(database_url=database, **loopback)
-    store = Store(settings.database)
-    store.migrate()
-    found = StudyStore(store, study, "simulated")
+    app = create_study_app(settings, path=path, mode="simulated", people=people)
+    found: StudyStore = app.state.study.people
     for row in found.rows()["participants"]:  # of the last run, which may have another effect
         found.withdraw(found.withdrawal_code(row["id"]))
-    app = create_study_app(settings, path=path, mode="simulated", people=people)
     drawn = draw_answers(study, people, effect, np.random.default_rng(seed))
     done = 0
     with served(app) as port, ThreadPoolExecutor(_AT_ONCE) as threads:
@@ -90,7 +82,6 @@ def simulate_people(
         for _ in threads.map(lambda browser: browser.run(), browsers):
             done += 1
             progress(done)
-    return found
 
 
 def draw_answers(
@@ -123,7 +114,9 @@ def _most(question: Question) -> int:
     """Return the highest answer to a question that a simulated person gives."""
     if question.kind == "choice":
         return len(question.choices)
-    return question.points if question.kind == "scale" else round(question.most or 7)
+    if question.kind == "scale":
+        return question.points
+    return round(question.most) if question.most < LARGEST else 7
 
 
 @contextmanager
@@ -215,11 +208,10 @@ class _SimulatedPerson:
             elif question.check is not None:
                 value = question.check
             else:
-                least = int(question.least or 1)
+                least = max(1, int(question.least))
                 value = self.rng.integers(least, max(least, _most(question)) + 1)
             if question.kind == "number":
-                low, high = question.least, question.most
-                value = np.clip(value, -1e9 if low is None else low, 1e9 if high is None else high)
+                value = np.clip(value, question.least, question.most)
             fields[f"q-{question.id}"] = f"{value:g}"
         return self._post("/next", step=str(n), **fields)
 
@@ -240,11 +232,8 @@ class _SimulatedPerson:
         """Send a form, or ask for a page; return the page that answers."""
         headers = {"Origin": self.site, "Accept": "text/html"}
         request = Request(f"{self.site}{path}", body, headers)  # noqa: S310, on loopback
-        try:
-            with self.browser.open(request, timeout=60) as answer:
-                place, text = str(answer.url), answer.read().decode()
-        except HTTPError as error:
-            raise ResourceError(f"A simulated person was refused: {path} gave {error}.") from error
+        with self.browser.open(request, timeout=60) as answer:
+            place, text = str(answer.url), answer.read().decode()
         if "note=" in place:
             raise ResourceError(f"A simulated person was refused: {path} led to {place}.")
         return str(text)

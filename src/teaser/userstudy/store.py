@@ -19,20 +19,15 @@ from sqlalchemy import Connection, delete, func, insert, select, text, update
 from teaser.app.state import Draft
 from teaser.app.store import Store, events, hash_of, person
 from teaser.app.store import study_answer as answers
-from teaser.app.store import study_frozen as frozen
 from teaser.app.store import study_log as log
 from teaser.app.store import study_participant as participants
 from teaser.app.store import study_session as sessions
-from teaser.errors import LimitError, ParameterError, UnknownNameError
+from teaser.errors import ParameterError, UnknownNameError
 from teaser.userstudy.plan import UserStudy
 
 Mode = Literal["real", "pilot", "simulated"]
-# The numbers by which a recruiting service knows a person; the first one tells people apart.
-RECRUITING = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-# The most rows of one person's log. What is shown and said is not logged beyond it, and items are
-# not chosen; people can always go on.
+# The most rows of one person's log. Beyond it only the end of each page is logged.
 MAX_ROWS = 2_000
-_RECORDED = ("shown", "look", "words")
 _LOCK = 727_002
 
 
@@ -45,14 +40,10 @@ class Participant:
     """
 
     id: str
-    place: int
     order: int
     step: int
-    language: str
     state: dict[str, Any]
     persons: dict[str, str]
-    created_at: datetime
-    finished_at: datetime | None
 
 
 @dataclass
@@ -63,7 +54,6 @@ class Change:
     state: dict[str, Any] | None = None
     log: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answers: Mapping[str, Any] = field(default_factory=dict)
-    is_end: bool = False
 
 
 class StudyStore:
@@ -99,8 +89,7 @@ class StudyStore:
 
     def check_frozen(self) -> None:
         """Raise `ParameterError` if the study changed since its first participant."""
-        if self.mode == "real":
-            self._database.read(self._check_frozen)
+        self._database.read(self._check_frozen)
 
     def find(self, token_id: str) -> Participant | None:
         """Return the participant of a cookie."""
@@ -117,19 +106,15 @@ class StudyStore:
         """Return whether all places of the plan are taken."""
         return sum(self._database.read(self._counts)) >= self.study.people
 
-    def join(
-        self, token_id: str, *, language: str, recruiting: Mapping[str, str] | None = None
-    ) -> Participant | None:
+    def join(self, token_id: str, *, language: str) -> Participant | None:
         """Give somebody a place in the plan, the same one if they have one; None if it is full.
 
         The order of arms is one that fewest people have, who finished or are still there; of
         several, the seed draws one.
         """
-        given = {name: value for name in RECRUITING if (value := (recruiting or {}).get(name))}
         participant_id, now = secrets.token_urlsafe(32), self._clock()
         # Before the transaction: the key may have to be read, which takes a second connection.
         code_hash = hash_of(self.withdrawal_code(participant_id))
-        hashed = {name: self.recruit_hash(value) for name, value in given.items()}
 
         def add(connection: Connection) -> str | None:
             self._lock(connection)
@@ -139,73 +124,66 @@ class StudyStore:
             counts = self._counts(connection)
             if sum(counts) >= self.study.people:
                 return None
-            self._freeze(connection, now)
+            self._check_frozen(connection)
             query = select(func.max(participants.c.place)).where(*self._own)
             place = (connection.execute(query).scalar_one() or 0) + 1
             fewest = [i for i, n in enumerate(counts) if n == min(counts)]
             order = int(np.random.default_rng([self.study.seed, place]).choice(fewest))
-            row: dict[str, Any] = {
-                "id": participant_id,
-                "token_id": token_id,
-                "code_hash": code_hash,
-            }
-            row |= {"recruit_hash": hashed.get(RECRUITING[0]), "hashes": self.hashes}
-            row |= {"study": self.study.name, "consent": self.study.consent.version}
-            row |= {"mode": self.mode, "language": language, "place": place, "arm_order": order}
-            row |= {"step": 0, "version": 1, "state": {"since": now.isoformat()}}
-            row |= {"created_at": now, "active_at": now}
+            consent = self.study.consent.version
+            row: dict[str, Any] = {"id": participant_id, "token_id": token_id, "consent": consent}
+            row |= {"code_hash": code_hash, "study": self.study.name, "mode": self.mode}
+            row |= {"hashes": self.hashes, "language": language, "place": place}
+            row |= {"arm_order": order, "step": 0, "version": 1, "created_at": now}
+            row |= {"active_at": now, "state": {"since": now.isoformat()}}
             connection.execute(insert(participants).values(row))
             self._add_arms(connection, participant_id, order, now)
-            first = {"consent": self.study.consent.version, "language": language, **hashed}
-            _append(connection, participant_id, 1, now, 0, [("consent", first)])
+            _append(connection, participant_id, 1, now, 0, [("consent", {})])
             return participant_id
 
         found = self._database.write(add)
         return None if found is None else self.get(found)
 
     def act(
-        self, participant_id: str, decide: Callable[[Participant], Change | None]
+        self, found: Participant, decide: Callable[[Participant], Change | None]
     ) -> Participant:
         """Let a function decide on a participant's row, and store what it decides.
+
+        Nothing changes if the participant is on another page meanwhile.
+
+        Parameters
+        ----------
+        found
+            The participant as read before.
 
         Raises
         ------
         UnknownNameError
             If the participant withdrew meanwhile.
-        LimitError
-            If the log of the participant has as many rows as it may.
         """
-        now = self._clock()
+        now, mine = self._clock(), participants.c.id == found.id
 
         def change(connection: Connection) -> Participant:
-            mine = participants.c.id == participant_id
             row = connection.execute(select(participants).where(mine).with_for_update()).first()
             if row is None:
                 raise UnknownNameError("person")
             before = self._participant(connection, row)
-            done = decide(before)
+            done = decide(before) if before.step == found.step else None
             if done is None:
                 return before
-            if row.version + len(done.log) > MAX_ROWS and done.step is None:
-                if all(kind in _RECORDED for kind, _ in done.log):
-                    return before
-                raise LimitError(
-                    "{limit:,} actions are stored for this person, which is the most.",
-                    problem="actions",
-                    limit=MAX_ROWS,
-                )
-            _append(connection, participant_id, row.version + 1, now, row.step, done.log)
-            new = {"version": row.version + len(done.log), "active_at": now}
+            has_room = row.version < MAX_ROWS or done.step is not None
+            rows = done.log if has_room else []
+            _append(connection, found.id, row.version + 1, now, row.step, rows)
+            new = {"version": row.version + len(rows), "active_at": now}
             if done.state is not None:
                 new["state"] = done.state
             if done.step is not None:
                 kept = {"picks": (done.state or row.state).get("picks", [])}
                 new |= {"step": done.step, "state": {**kept, "since": now.isoformat()}}
-            if done.is_end and row.finished_at is None:
-                new["finished_at"] = now
+                if done.step == len(self.study.steps(row.arm_order)) - 1:
+                    new["finished_at"] = now
             connection.execute(update(participants).where(mine).values(new))
             given = [
-                {"participant_id": participant_id, "step": row.step, "question": name}
+                {"participant_id": found.id, "step": row.step, "question": name}
                 | {"at": now, "value": value}
                 for name, value in done.answers.items()
             ]
@@ -239,10 +217,6 @@ class StudyStore:
         """Return the code with which a participant can withdraw; only its hash is stored."""
         digest = self._keyed("withdraw", participant_id)
         return base64.b32encode(digest).decode()[:16]
-
-    def recruit_hash(self, value: str) -> str:
-        """Return an id of a recruiting service under the key of the store."""
-        return self._keyed("recruit", value).hex()
 
     def recruit_secret(self, value: str) -> str:
         """Return the secret in the cookie of the person with an id of a recruiting service."""
@@ -282,12 +256,8 @@ class StudyStore:
     def _participant(self, connection: Connection, row: Any) -> Participant:
         query = select(sessions.c.arm, sessions.c.person_id)
         found = connection.execute(query.where(sessions.c.participant_id == row.id))
-        own = {name: getattr(row, name) for name in ("id", "place", "step", "language")}
-        times = {"created_at": row.created_at, "finished_at": row.finished_at}
         persons = dict(tuple(each) for each in found)
-        return Participant(
-            **own, **times, order=row.arm_order, state=dict(row.state), persons=persons
-        )
+        return Participant(row.id, row.arm_order, row.step, dict(row.state), persons)
 
     def _counts(self, connection: Connection) -> list[int]:
         """Return how many people have each order: those who finished, and those still there."""
@@ -315,28 +285,18 @@ class StudyStore:
         if connection.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
 
-    def _freeze(self, connection: Connection, now: datetime) -> None:
-        if self.mode != "real":
-            return
-        self._check_frozen(connection)
-        if connection.execute(self._frozen_query()).first() is None:
-            row = {"study": self.study.name, "at": now, "hashes": self.hashes}
-            connection.execute(insert(frozen).values(row))
-
-    def _frozen_query(self) -> Any:
-        return select(frozen.c.hashes, frozen.c.at).where(frozen.c.study == self.study.name)
-
     def _check_frozen(self, connection: Connection) -> None:
-        found = connection.execute(self._frozen_query()).first()
-        if found is None or found.hashes == self.hashes:
+        query = select(participants.c.hashes, participants.c.created_at).where(*self._own)
+        found = connection.execute(query.order_by("place").limit(1)).first()
+        if self.mode != "real" or found is None or found.hashes == self.hashes:
             return
         names = {*found.hashes, *self.hashes}
         changed = sorted(n for n in names if found.hashes.get(n) != self.hashes.get(n))
         raise ParameterError(
             f"The study {self.study.name!r} is frozen since its first participant on "
-            f"{found.at:%Y-%m-%d}, and this changed: {', '.join(changed)}. Bring it back; or take "
-            "another name (name = ...) or database for a new study; or serve it with --pilot, "
-            "which marks its data."
+            f"{found.created_at:%Y-%m-%d}, and this changed: {', '.join(changed)}. Bring it back; "
+            "or take another name (name = ...) or database for a new study; or serve it with "
+            "--pilot, which marks its data."
         )
 
     def _keyed(self, purpose: str, value: str) -> bytes:

@@ -27,7 +27,7 @@ def drawn(name: str = "one", alt: str = 'More & "less" <b>\\1') -> Picture:
         for k in range(8):
             axes.plot([0, 1], [k, 1], color=SERIES[k], label=f"line {k}")
         axes.text(0, 0, "words & <words>", color=INK)
-        return finish(figure, name=name, title="T", caption="C", alt=alt)
+        return finish(figure, title="T", caption="C", alt=alt)
 
 
 def names(content: Content) -> list[str]:

@@ -8,9 +8,9 @@ import pytest
 from reports import Content, a_dial, reported
 
 from teaser.errors import DataError, ParameterError
+from teaser.evaluate.protocol import PAPER_METRICS
 from teaser.evaluate.report.tables import (
     BETTER,
-    METRICS,
     MINUS,
     PAPER_COLUMNS,
     WORSE,
@@ -25,18 +25,18 @@ from teaser.evaluate.report.tables import (
 def rows_of(table: Table | None) -> dict[str, list[str]]:
     """The cells of each row by its name, headings left out."""
     assert table is not None
-    return {head: cells for head, *cells in table.frame.iter_rows() if None not in cells}
+    return {head: cells for head, *cells in table.rows if cells}
 
 
 def blocks_of(table: Table | None) -> dict[str, dict[str, list[str]]]:
     """The rows under each heading."""
     assert table is not None
     out: dict[str, dict[str, list[str]]] = {}
-    for head, *cells in table.frame.iter_rows():
-        if None in cells:
-            out[head] = {}
-        else:
+    for head, *cells in table.rows:
+        if cells:
             out[list(out)[-1]][head] = cells
+        else:
+            out[head] = {}
     return out
 
 
@@ -48,7 +48,7 @@ def plain(cell: str) -> str:
 def test_every_figure_of_the_first_table_is_of_the_json(content: Content) -> None:
     rows = rows_of(accuracy_table([reported(content)]))
     for model in content["models"]:
-        for cell, metric in zip(rows[model["name"]], METRICS, strict=True):
+        for cell, metric in zip(rows[model["name"]], PAPER_METRICS, strict=True):
             found = model["metrics"][metric]
             assert plain(cell) == f"{found['mean']:.3f}"
             assert f"± {found['error']:.3f}" in cell
@@ -60,12 +60,12 @@ def test_marks_are_where_the_interval_against_ease_leaves_out_zero(content: Cont
     rows = rows_of(accuracy_table([reported(content)]))
     checked = 0
     for found in content["comparisons"]:
-        if "EASE" in (found["a"], found["b"]) and found["metric"] in METRICS:
+        if "EASE" in (found["a"], found["b"]) and found["metric"] in PAPER_METRICS:
             turn = 1 if found["a"] == "EASE" else -1
             other = found["b"] if turn == 1 else found["a"]
             clear = found["low"] > 0 or found["high"] < 0
             sign = BETTER if turn * found["mean"] > 0 else WORSE
-            cell = rows[other][METRICS.index(found["metric"])]
+            cell = rows[other][PAPER_METRICS.index(found["metric"])]
             assert [m for m in (BETTER, WORSE) if m in cell] == ([sign] if clear else [])
             checked += 1
     assert checked == 4 * 3
@@ -95,7 +95,7 @@ def test_every_figure_of_feedback_is_of_the_json(content: Content) -> None:
         assert list(found[heading]) == ["TEASER", "WMF-S", "TEASER × EASE"]
         for label, cells in found[heading].items():
             one = pressed[label, n, strength, scale]
-            means = [f"{one['metrics'][m]['mean']:.3f}" for m in METRICS]
+            means = [f"{one['metrics'][m]['mean']:.3f}" for m in PAPER_METRICS]
             assert list(map(plain, cells[:3])) == means
             gain, before = one["gain"]["ndcg@100"], models[label]["metrics"]["ndcg@100"]
             change = float(plain(cells[3]).replace(MINUS, "-"))

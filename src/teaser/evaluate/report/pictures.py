@@ -105,12 +105,14 @@ def new_figure(name: str, height: float) -> Iterator["Figure"]:
     except ImportError as error:
         raise MissingPackageError("A report", "matplotlib", extra="evaluate") from error
     with mpl.rc_context({"svg.hashsalt": name}, fname=_STYLE):
-        yield Figure(figsize=(5.0, height), layout="constrained")
+        figure = Figure(figsize=(5.0, height), layout="constrained")
+        figure.set_label(name)
+        yield figure
 
 
-def finish(figure: "Figure", *, name: str, title: str, caption: str, alt: str) -> Picture:
+def finish(figure: "Figure", *, title: str, caption: str, alt: str) -> Picture:
     """Return a figure as a picture for a page."""
-    written = io.StringIO()
+    written, name = io.StringIO(), str(figure.get_label())
     figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
     return Picture(name, title, caption, alt, _inline(written.getvalue(), name, alt))
 
@@ -118,11 +120,10 @@ def finish(figure: "Figure", *, name: str, title: str, caption: str, alt: str) -
 def draw_accuracy(study: tables.ReportedStudy) -> Picture:
     """Draw the accuracy of every model, with 95 % intervals."""
     models = study.models[::-1]
-    name = f"{study.key}-accuracy"
     found = [(value.mean, m) for m in study.models if (value := m.value(TARGET)) is not None]
     ranked = sorted(found, key=lambda pair: -pair[0])
     ranking = "; ".join(f"{m.name} {tables.format_value(value)}" for value, m in ranked)
-    with new_figure(name, 0.9 + 0.27 * len(models)) as figure:
+    with new_figure(f"{study.key}-accuracy", 0.9 + 0.27 * len(models)) as figure:
         panels = figure.subplots(1, len(tables.METRICS), sharey=True, gridspec_kw={"wspace": 0.12})
         for axes, metric in zip(panels, tables.METRICS, strict=True):
             for place, model in enumerate(models):
@@ -139,7 +140,6 @@ def draw_accuracy(study: tables.ReportedStudy) -> Picture:
         _name_rows(panels[0], range(len(models)), [m.name for m in models])
         return finish(
             figure,
-            name=name,
             title="Accuracy by model",
             caption="Mean over the test users with 95 % intervals of each model alone. The marks "
             "in the table compare models user by user, which finds smaller differences.",
@@ -163,8 +163,7 @@ def draw_parts(study: tables.ReportedStudy) -> Picture | None:
     models = [model for model in study.models if model.shares][::-1]
     if not models:
         return None
-    name = f"{study.key}-parts"
-    with new_figure(name, 1.1 + 0.3 * len(models)) as figure:
+    with new_figure(f"{study.key}-parts", 1.1 + 0.3 * len(models)) as figure:
         axes = figure.subplots()
         ends = [0.0] * len(models)
         handles = []
@@ -183,7 +182,6 @@ def draw_parts(study: tables.ReportedStudy) -> Picture | None:
         figure.legend(handles=handles, loc="outside lower left", ncols=3)
         return finish(
             figure,
-            name=name,
             title="Where scores come from",
             caption="Mean share of each part of a score, over the first 20 recommendations of all "
             "test users. General appeal is the same for everybody and no reason of anybody's own.",
@@ -211,8 +209,7 @@ def draw_gain(study: tables.ReportedStudy) -> Picture | None:
         names = [model.name for model in study.models[::-1] if model.name in pressed]
         rows[presses] = {name: place + i for i, name in enumerate(names)}
         place += len(names) + 1
-    name = f"{study.key}-gain"
-    with new_figure(name, 1.0 + 0.25 * place - 0.05 * len(rows)) as figure:
+    with new_figure(f"{study.key}-gain", 1.0 + 0.25 * place - 0.05 * len(rows)) as figure:
         axes = figure.subplots()
         for model, scenario, gain in gains:
             order = scales.index(scenario.scale)
@@ -236,7 +233,6 @@ def draw_gain(study: tables.ReportedStudy) -> Picture | None:
         figure.legend(handles=_scale_marks(scales), loc="outside lower left", ncols=2)
         return finish(
             figure,
-            name=name,
             title="The effect of presses",
             caption=f"Change of {_TITLE} when each user presses, against the same model without "
             "presses; 95 % intervals of the paired bootstrap.",
@@ -291,13 +287,13 @@ _SETTINGS = {
 def draw_dial(dial: DialResults) -> Picture:
     """Draw the settings of a dial, and a ring around the recommended one."""
     settings, chosen = dial.settings, dial.recommended
-    metric, name = METRIC_TITLES.get(dial.metric, dial.metric), f"{dial.key}-dial"
+    metric = METRIC_TITLES.get(dial.metric, dial.metric)
     square = "" if dial.at_ease is None else (
         " The square is around the one with most from tags, "
         f"{100 * dial.at_ease.tag_share:.0f} %, at EASE's accuracy or better."
     )  # fmt: skip
     given = ", ".join(f"{key} = {value:g}" for key, value in chosen.parameters.items())
-    with new_figure(name, 3.9) as figure:
+    with new_figure(f"{dial.key}-dial", 3.9) as figure:
         axes = figure.subplots()
         handles = []
         for kind, (number, marker, label) in _SETTINGS.items():
@@ -324,7 +320,6 @@ def draw_dial(dial: DialResults) -> Picture:
         figure.legend(handles=handles, loc="outside lower left", ncols=2)
         return finish(
             figure,
-            name=name,
             title="The dial between tags and viewed items",
             caption=f"Each mark is a fit, measured on {dial.users:,} validation users; the line "
             "joins the settings that no other beats in both. Dotted: "

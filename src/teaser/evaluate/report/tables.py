@@ -6,14 +6,12 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from teaser.errors import DataError, ParameterError
 from teaser.evaluate.metrics import METRIC_TITLES, PairedDifference, Summary
+from teaser.evaluate.protocol import PAPER_METRICS
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
     NEW_ITEMS_SUFFIX,
@@ -47,7 +45,7 @@ PAPER = (
     "J. De Pauw, K. Ruymbeek, B. Goethals: Modelling Users with Item Metadata for Explainable "
     "and Interactive Recommendation, tables 1 and 2"
 )
-METRICS = ("recall@20", "recall@100", "ndcg@100")
+METRICS = PAPER_METRICS
 PAPER_SCALE, PAPER_STRENGTH = "paper", 3
 # The captions of the tables, and what their marks mean.
 CAPTIONS: Mapping[str, str] = _read_toml("captions.toml")
@@ -222,14 +220,20 @@ class Table:
 
     Attributes
     ----------
-    frame
-        Texts with Markdown: `**best**`, `*(of the paper)*`. The first column names the rows. A
-        row whose other columns are null is a heading. A column is named `STUDY` newline `COLUMN`.
+    first
+        The heading of the first column, which names the rows.
+    blocks
+        The titles of studies, each with its columns; an empty title for columns of no study in
+        particular.
+    rows
+        Texts with Markdown: `**best**`, `*(of the paper)*`. A row of one text is a heading.
     """
 
     name: str
     caption: str
-    frame: pl.DataFrame
+    first: str
+    blocks: tuple[tuple[str, tuple[str, ...]], ...]
+    rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -246,45 +250,32 @@ class Table:
     ) -> "Table":
         """Return a table with these columns for each study, and rows of texts.
 
-        A short row is padded. The columns are of no study in particular where it is None.
+        The columns are of no study in particular where it is None.
 
         Parameters
         ----------
         values
             What its caption names in braces.
         """
-        names = [first]
-        for study, column in product(studies, columns):
-            title = study.title if study else ""
-            # Studies may have the same title.
-            same = (f"{title}{f' ({n})' if n > 1 else ''}\n{column}" for n in count(1))
-            names.append(next(name for name in same if name not in names))
-        padded = [[*row, *[None] * (len(names) - len(row))] for row in rows]
-        schema = dict.fromkeys(names, pl.String)
-        frame = pl.DataFrame(padded, schema=schema, orient="row")
-        return cls(name, CAPTIONS[name].format(**values), frame, tuple(notes))
+        blocks = tuple((study.title if study else "", tuple(columns)) for study in studies)
+        return cls(name, CAPTIONS[name].format(**values), first, blocks, tuple(rows), tuple(notes))
 
     @property
-    def blocks(self) -> dict[str, list[str]]:
-        """The columns by study, without the first."""
-        found: dict[str, list[str]] = {}
-        for name in self.frame.columns[1:]:
-            study, column = name.split("\n")
-            found.setdefault(study, []).append(column)
-        return found
+    def width(self) -> int:
+        """The number of columns."""
+        return 1 + sum(len(columns) for _, columns in self.blocks)
 
     def to_markdown(self) -> str:
         """Return the table with its caption and notes as Markdown."""
-        heads = [f"**{self.frame.columns[0]}**"]
-        for study, columns in self.blocks.items():
+        heads = [f"**{self.first}**"]
+        for study, columns in self.blocks:
             title = f"**{literal(study)}**<br>" if study else ""
             heads += [title + literal(columns[0]), *map(literal, columns[1:])]
-        rule = _line(["---", *["---:"] * (len(heads) - 1)])
+        rule = _line(["---", *["---:"] * (self.width - 1)])
         lines = [literal(self.caption), "", _line(heads), rule]
-        for head, *cells in self.frame.iter_rows():
-            is_group = bool(cells) and all(cell is None for cell in cells)
-            name = f"**{literal(head)}:**" if is_group else literal(head)
-            lines.append(_line([name, *(cell or "" for cell in cells)]))
+        for head, *cells in self.rows:
+            name = literal(head) if cells else f"**{literal(head)}:**"
+            lines.append(_line([name, *(cells or [""] * (self.width - 1))]))
         notes = (line for note in self.notes for line in ("", literal(note)))
         return "\n".join([*lines, *notes]) + "\n"
 
@@ -311,7 +302,7 @@ def make_tables(studies: Sequence[ReportedStudy]) -> list[Table]:
         feedback_table(studies),
         beyond_table(studies),
     )
-    return [table for table in made if table is not None and table.frame.width > 1]
+    return [table for table in made if table is not None and table.width > 1]
 
 
 def accuracy_table(studies: Sequence[ReportedStudy]) -> Table:

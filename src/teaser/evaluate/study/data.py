@@ -51,7 +51,7 @@ def read_data(study: Study, data: Path) -> Dataset:
         for name, value in plan.tables.items()
     }
     if plan.prepared:
-        dataset = _read_prepared(Path(study.folder) / plan.prepared)
+        dataset = read_prepared(Path(study.folder) / plan.prepared)
     elif plan.source == "events":
         dataset = _generate_events(plan, tables)
     elif plan.source:
@@ -111,7 +111,8 @@ def _read_own(tables: Mapping[str, Any]) -> Dataset:
         ) from error
 
 
-def _read_prepared(folder: Path) -> Dataset:
+def read_prepared(folder: Path) -> Dataset:
+    """Return the data set of a prepared folder; raise `DataError` where it cannot be studied."""
     if not folder.is_dir():
         raise DataError(
             f"The study reads the prepared data set {folder}, and there is no such folder. Make "

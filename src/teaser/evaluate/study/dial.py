@@ -2,16 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from teaser.data.split import Fold
 from teaser.errors import ParameterError
 from teaser.evaluate.protocol import SHOWN, evaluate, list_shares
-from teaser.evaluate.study.plan import DialPlan, ModelPlan, Study
+from teaser.evaluate.study.plan import Study
 from teaser.evaluate.study.results import (
     DIAL_SUFFIX,
     DialResults,
@@ -19,8 +16,8 @@ from teaser.evaluate.study.results import (
     personal_share,
     tag_share,
 )
-from teaser.evaluate.study.run import Planned, StudyRun, cells, fingerprint, run_trials
-from teaser.model.shared_fit import SharedFits, make_model
+from teaser.evaluate.study.run import Planned, StudyRun, cells
+from teaser.model.shared_fit import make_model
 from teaser.progress import Update
 
 COMPARED = ("EASE", "NeighbourEASE")
@@ -28,38 +25,20 @@ WITHIN = 0.01
 STORAGE_SUFFIX = ".dial.jsonl"
 
 
-def measure_dial(
-    fits: SharedFits,
-    fold: Fold,
-    grid: DialPlan,
-    *,
-    metric: str = "ndcg@100",
-    fixed: Mapping[str, Any] | None = None,
-    compared: Sequence[ModelPlan] = (),
-    storage: Path | None = None,
-    report: Update | None = None,
-) -> list[DialSetting]:
+def measure_dial(run: StudyRun) -> list[DialSetting]:
     """Fit and measure every setting of the dial: tags alone, tags then neighbours, and others.
 
-    One encoder serves all remainders of the same penalties on weights and encoder.
-
-    Parameters
-    ----------
-    fold
-        The users to measure on: validation users, if a setting is to be chosen.
-    fixed
-        Further parameters of Teaser.
-    compared
-        Models without tags to compare with; every cell of their grids is measured.
-    storage, report
-        See `run_trials`.
+    All are measured on the validation users of a study. One encoder serves all remainders of the
+    same penalties on weights and encoder.
     """
+    study, fold, grid = run.study, run.split.validation, run.study.dial
+    metric, fixed = study.search.metric, fixed_parameters(study)
 
     def measure(
-        name: str, kind: str, further: Mapping[str, Any], own: Mapping[str, Any]
+        name: str, kind: str, fixed: Mapping[str, Any], own: Mapping[str, Any]
     ) -> DialSetting:
         start = time.perf_counter()
-        model = fits.fit(make_model(kind, {**further, **own}))
+        model = run.fits.fit(make_model(kind, {**fixed, **own}))
         seconds = time.perf_counter() - start
         found = evaluate(model, fold, metrics=[metric, f"recall@{SHOWN}"])
         value = found.summary()[metric]
@@ -67,22 +46,20 @@ def measure_dial(
         share, personal = tag_share(shares), personal_share(shares)
         return DialSetting(name, own, value.mean, value.error, share, seconds, personal, shares)
 
-    settings = [(p.kind, p.kind, p.parameters, cell) for p in compared for cell in cells(p.grid)]
+    first = {plan.kind: plan for plan in study.models[::-1]}
+    compared = [first[kind] for kind in COMPARED if kind in first]
+    planned: list[Planned] = [
+        (plan.kind, plan.kind, plan.parameters, cell)
+        for plan in compared
+        for cell in cells(plan.grid)
+    ]
     for l1, l2 in product(grid.l2_weights, grid.l2_encoder):  # fits with the same encoder together
         own = {"l2_weights": l1, "l2_encoder": l2}
-        settings.append(("TEASER", "Teaser", fixed or {}, own))
+        planned.append(("TEASER", "Teaser", fixed, own))
         for m, kappa in product(grid.neighbours, grid.remainder_l2):
             remainder = {"remainder.l2": kappa, "remainder.neighbours": m}
-            settings.append(("remainder", "Teaser", fixed or {}, {**own, **remainder}))
-    planned: list[Planned[DialSetting]] = [
-        (
-            fingerprint(kind, {**further, **own}, fits.training, fold, metric),
-            f"{name} {', '.join(f'{key}={value:g}' for key, value in own.items())}",
-            partial(measure, name, kind, further, own),
-        )
-        for name, kind, further, own in settings
-    ]
-    return run_trials(planned, DialSetting, storage, report)
+            planned.append(("remainder", "Teaser", fixed, {**own, **remainder}))
+    return run.trials(planned, measure, DialSetting, STORAGE_SUFFIX)
 
 
 def choose_setting(settings: Sequence[DialSetting], *, within: float = WITHIN) -> DialSetting:
@@ -116,7 +93,6 @@ def dial_study(
     *,
     data: Path,
     out: Path,
-    grid: DialPlan | None = None,
     within: float = WITHIN,
     quick: bool = False,
     report: Update | None = None,
@@ -125,46 +101,34 @@ def dial_study(
 
     Parameters
     ----------
-    grid
-        The penalties, unless those of the study's [dial] are taken. Data, split, metric, and
-        the models without tags to compare with (EASE, EASE on neighbours) are the study's;
-        further parameters are those that it fixes for the model that [dial] names.
+    study
+        The penalties are those of its [dial]. Data, split, metric, and the models without tags
+        to compare with (EASE, EASE on neighbours) are the study's; further parameters are those
+        that it fixes for the model that [dial] names.
     within
         How near to the best value the recommended setting must be.
     data, out, quick, report
         See `run_study`.
     """
     _check_within(within)
-    study = study if grid is None else replace(study, dial=grid)
     run = StudyRun.start(study, data=data, out=out, quick=quick, report=report)
-    study = run.study
-    fixed, first = _fixed_parameters(study), {m.kind: m for m in study.models[::-1]}
-    settings = measure_dial(
-        run.fits,
-        run.split.validation,
-        study.dial,
-        metric=study.search.metric,
-        fixed=fixed,
-        compared=[first[kind] for kind in COMPARED if kind in first],
-        storage=out / f"{run.name}{STORAGE_SUFFIX}",
-        report=run.report,
-    )
+    settings = measure_dial(run)
     results = DialResults(
         **run.facts(),
-        metric=study.search.metric,
+        metric=run.study.search.metric,
         users=run.split.validation.n_users,
         shown=SHOWN,
         within=within,
         settings=tuple(settings),
         recommended=choose_setting(settings, within=within),
         at_ease=match_ease(settings),
-        fixed=fixed,
+        fixed=fixed_parameters(run.study),
     )
     results.write(out / f"{run.name}{DIAL_SUFFIX}")
     return results
 
 
-def _fixed_parameters(study: Study) -> dict[str, Any]:
+def fixed_parameters(study: Study) -> dict[str, Any]:
     """Return what the study fixes for the model of the dial, without what the dial varies."""
     plan = study.dial_teaser
     varied = ("l2_weights", "l2_encoder", "remainder")

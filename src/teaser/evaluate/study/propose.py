@@ -14,6 +14,7 @@ from teaser.data.dataset import Dataset
 from teaser.data.split import TEST_FROM, VALIDATION_FROM, split_time
 from teaser.errors import DataError, ParameterError, closest, counted
 from teaser.evaluate.choose import ease_penalties, first_parameters
+from teaser.evaluate.study.data import read_prepared
 from teaser.evaluate.study.plan import SPLITS, Study
 from teaser.evaluate.study.results import write_text
 from teaser.files import memory_of_machine, say_bytes
@@ -51,7 +52,7 @@ def open_study(prepared: Path, folder: Path | None = None, *, kind: str = "users
     """
     path = study_path(prepared, folder, kind=kind)
     if not path.exists():
-        dataset = Dataset.load(prepared)
+        dataset = read_prepared(prepared)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, propose_study(dataset, prepared, path.parent, kind=kind))
     study = Study.read(path)
@@ -106,11 +107,6 @@ def propose_study(dataset: Dataset, prepared: Path, folder: Path, *, kind: str =
 
 def _split(dataset: Dataset, kind: str) -> dict[str, Any]:
     """Return the entries of [split]; raise `DataError` where the data cannot be split so."""
-    if not hasattr(dataset.X, "indptr"):
-        raise DataError(
-            "The interactions are in partitions, and a study cannot split those. Prepare a table "
-            "of some of the users."
-        )
     if kind != "users" and dataset.times is None:
         raise DataError(
             f"A split of kind {kind} needs the time of each interaction, and this data set has "

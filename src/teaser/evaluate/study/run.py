@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from itertools import combinations, cycle, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -20,13 +19,13 @@ import psutil
 
 from teaser._version import __version__
 from teaser.data.dataset import Dataset
-from teaser.data.split import Fold, Split
+from teaser.data.split import Split
 from teaser.errors import ParameterError
 from teaser.evaluate.bonus import Bonus
 from teaser.evaluate.protocol import Evaluation, compare, evaluate, list_shares
 from teaser.evaluate.simulation import has_tags, simulate
 from teaser.evaluate.study.data import describe, make_split, read_data
-from teaser.evaluate.study.plan import ModelPlan, SearchPlan, SimulationPlan, Study
+from teaser.evaluate.study.plan import ModelPlan, SimulationPlan, Study
 from teaser.evaluate.study.results import (
     FitCost,
     GridTrial,
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-# A fit to measure: its fingerprint, what is said meanwhile, and what does it.
-Planned: TypeAlias = tuple[str, str, Callable[[], T]]
+# A fit to measure: its name, the kind of model, and its parameters, fixed ones and its own.
+Planned: TypeAlias = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
 
 TRIALS_SUFFIX = ".trials.jsonl"
 
@@ -88,90 +87,6 @@ def check_models(plans: Iterable[ModelPlan]) -> None:
                 raise ParameterError(f"[models.{plan.name}]: {error}") from error
 
 
-def search_grid(
-    plan: ModelPlan,
-    fits: SharedFits,
-    fold: Fold,
-    search: SearchPlan,
-    *,
-    storage: Path | None = None,
-    report: Update | None = None,
-) -> GridSearch:
-    """Fit and validate the cells of a model's grid on the users of a fold; return the best.
-
-    For `storage` and `report` see `run_trials`.
-    """
-
-    def measure(cell: Mapping[str, Any]) -> GridTrial:
-        with measured() as cost:
-            model = fits.fit(make_model(plan.kind, {**plan.parameters, **cell}))
-            evaluation = evaluate(model, fold, metrics=[search.metric])
-        value = evaluation.summary()[search.metric].mean
-        return GridTrial(cell, value, cost.seconds, model.iterations_)
-
-    grid = cells(plan.grid)
-    if len(grid) == 1:
-        return GridSearch({**plan.parameters, **grid[0]}, ())
-    planned: list[Planned[GridTrial]] = [
-        (
-            fingerprint(plan.kind, {**plan.parameters, **cell}, fits.training, fold, search.metric),
-            f"{plan.name} {', '.join(f'{name}={value}' for name, value in cell.items())}",
-            partial(measure, cell),
-        )
-        for cell in grid
-    ]
-    trials = run_trials(planned, GridTrial, storage, report)
-    best = max(trials, key=lambda trial: trial.value)
-    return GridSearch({**plan.parameters, **best.parameters}, tuple(trials))
-
-
-def run_trials(
-    planned: Sequence[Planned[T]], kind: type[T], storage: Path | None, report: Update | None
-) -> list[T]:
-    """Return what was measured of each planned fit, by this run or by one that was stopped.
-
-    Parameters
-    ----------
-    storage
-        A file with one JSON object a line; those with the fingerprint of a planned fit count.
-    report
-        Called with what is being done, and the share of the fits that are done.
-    """
-    known: dict[str, dict[str, Any]] = {}
-    if storage is not None and storage.exists():
-        for line in storage.read_text(encoding="utf-8", errors="replace").splitlines():
-            with suppress(ValueError):  # a line that was cut off
-                entry = json.loads(line)
-                known[entry.pop("key")] = entry
-    found = []
-    for done, (key, doing, measure) in enumerate(planned):
-        if key in known:
-            found.append(kind(**known[key]))
-            continue
-        if report is not None:
-            report(f"{doing} ({done} of {len(planned)})", done / len(planned))
-        found.append(measure())
-        if storage is not None:
-            with storage.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, **asdict(found[-1])}) + "\n")
-    return found
-
-
-def fingerprint(
-    kind: str, parameters: Mapping[str, Any], training: Dataset, fold: Fold, metric: str
-) -> str:
-    """Return a hash of all that the value of a trial depends on."""
-    digest = hashlib.sha256()
-    matrices = (training.X, training.S, fold.history, fold.held_out)
-    for matrix in (m for m in (*matrices, training.Q, fold.user_features) if m is not None):
-        digest.update(np.asarray(matrix.indptr, dtype=np.int64).tobytes())
-        digest.update(np.asarray(matrix.indices, dtype=np.int64).tobytes())
-        digest.update(np.asarray(matrix.data, dtype=np.float32).tobytes())
-    facts = [__version__, kind, dict(parameters), metric]
-    digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
-    return digest.hexdigest()[:16]
-
-
 @contextmanager
 def measured() -> Iterator[FitCost]:
     """Yield what gets the cost of the work inside: wall-clock and processor time, and memory."""
@@ -187,15 +102,13 @@ def measured() -> Iterator[FitCost]:
 def peak_memory() -> int:
     """Return the largest resident memory since `measured` began, in bytes.
 
-    Outside Linux it is the largest since the process began, or where the system does not keep
-    it, the present one.
+    Outside Linux it is the present one.
     """
     try:
         status = _STATUS.read_text(encoding="ascii")
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
     except (OSError, IndexError):
-        memory = psutil.Process().memory_info()
-        return int(getattr(memory, "peak_wset", memory.rss))
+        return int(psutil.Process().memory_info().rss)
 
 
 # Users of whom what is said is measured, at most.
@@ -242,15 +155,65 @@ class StudyRun:
         return {**named, "quick": quick, "data": describe(self.dataset), **environment()}
 
     def search(self, plan: ModelPlan) -> GridSearch:
-        """Search the grid of a model, or resume a search that was stopped."""
-        return search_grid(
-            plan,
-            self.fits,
-            self.split.validation,
-            self.study.search,
-            storage=self.out / f"{self.name}{TRIALS_SUFFIX}",
-            report=self.report,
-        )
+        """Search the grid of a model, or resume a search that was stopped; return the best cell."""
+        metric = self.study.search.metric
+
+        def measure(
+            name: str, kind: str, fixed: Mapping[str, Any], own: Mapping[str, Any]
+        ) -> GridTrial:
+            with measured() as cost:
+                model = self.fits.fit(make_model(kind, {**fixed, **own}))
+                evaluation = evaluate(model, self.split.validation, metrics=[metric])
+            value = evaluation.summary()[metric].mean
+            return GridTrial(own, value, cost.seconds, model.iterations_)
+
+        grid = cells(plan.grid)
+        if len(grid) == 1:
+            return GridSearch({**plan.parameters, **grid[0]}, ())
+        planned = [(plan.name, plan.kind, plan.parameters, cell) for cell in grid]
+        trials = self.trials(planned, measure, GridTrial, TRIALS_SUFFIX)
+        best = max(trials, key=lambda trial: trial.value)
+        return GridSearch({**plan.parameters, **best.parameters}, tuple(trials))
+
+    def trials(
+        self, planned: Sequence[Planned], measure: Callable[..., T], result: type[T], suffix: str
+    ) -> list[T]:
+        """Return what was measured of each planned fit, by this run or by one that was stopped.
+
+        Trials are kept in a file of the results with this suffix, one JSON object a line; those
+        with the fingerprint of a planned fit count.
+        """
+        storage = self.out / f"{self.name}{suffix}"
+        known: dict[str, dict[str, Any]] = {}
+        if storage.exists():
+            for line in storage.read_text(encoding="utf-8", errors="replace").splitlines():
+                with suppress(ValueError):  # a line that was cut off
+                    entry = json.loads(line)
+                    known[entry.pop("key")] = entry
+        found = []
+        for done, (name, kind, fixed, own) in enumerate(planned):
+            key = self.fingerprint(kind, {**fixed, **own})
+            if key in known:
+                found.append(result(**known[key]))
+                continue
+            doing = f"{name} {', '.join(f'{each}={value}' for each, value in own.items())}"
+            self.report(f"{doing} ({done} of {len(planned)})", done / len(planned))
+            found.append(measure(name, kind, fixed, own))
+            with storage.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, **asdict(found[-1])}) + "\n")
+        return found
+
+    def fingerprint(self, kind: str, parameters: Mapping[str, Any]) -> str:
+        """Return a hash of all that the value of a trial depends on."""
+        digest, training, fold = hashlib.sha256(), self.fits.training, self.split.validation
+        matrices = (training.X, training.S, fold.history, fold.held_out)
+        for matrix in (m for m in (*matrices, training.Q, fold.user_features) if m is not None):
+            digest.update(np.asarray(matrix.indptr, dtype=np.int64).tobytes())
+            digest.update(np.asarray(matrix.indices, dtype=np.int64).tobytes())
+            digest.update(np.asarray(matrix.data, dtype=np.float32).tobytes())
+        facts = [__version__, kind, dict(parameters), self.study.search.metric]
+        digest.update(json.dumps(facts, sort_keys=True, default=str).encode())
+        return digest.hexdigest()[:16]
 
     def fit(self, plan: ModelPlan, found: GridSearch) -> tuple[Model, FitCost]:
         """Fit a model with its best parameters, sharing nothing with other fits."""
