@@ -676,7 +676,9 @@ class Store:
         return self.database.read(lambda c: c.execute(query).all())
 
     def _setting(self, name: str) -> str | None:
-        return self.database.read(lambda c: c.execute(_SETTING, {"name": name}).scalar_one_or_none())
+        return self.database.read(
+            lambda c: c.execute(_SETTING, {"name": name}).scalar_one_or_none()
+        )
 
     def _person(self, connection: sa.Connection, person_id: str) -> Any:
         """Return the row of a person, who must be known."""
