@@ -120,10 +120,6 @@ def describe_period(period: str, texts: Texts, today: date) -> str:
     return f"{names[asked.name]}: {days}" if asked.name else days
 
 
-# The hidden things, and the presses for now, that a page lists; it says how many more there are.
-MAX_LISTED = 100
-
-
 @dataclass(frozen=True)
 class FilterChip:
     """A condition of a list in words, and the conditions that remain without it, as JSON."""

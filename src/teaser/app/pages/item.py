@@ -54,7 +54,7 @@ _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 def _named(request: Request, item_id: str) -> tuple[PageContext, Card]:
     """Return the context of a page about an item, and the item."""
     context = page_context_of(request)
-    return context, context.catalogue.card(_item_id(request, item_id))
+    return context, context.catalogue.card(item_id)
 
 
 @router.get("/item/{item_id:path}")
@@ -281,7 +281,7 @@ def _similar(item_id: ItemId, context: PageContext) -> list[Similar]:
 @without_store
 def picture(request: Request, item_id: str) -> Response:
     """Send an item's picture, or redirect to its address."""
-    return send_picture(catalogue_of(request), _item_id(request, item_id))
+    return send_picture(catalogue_of(request), item_id)
 
 
 def send_picture(catalogue: Catalogue, item_id: ItemId) -> Response:
@@ -296,11 +296,6 @@ def send_picture(catalogue: Catalogue, item_id: ItemId) -> Response:
     return Response(
         content, media_type=kind, headers={**cached, "content-security-policy": _PICTURE_POLICY}
     )
-
-
-def _item_id(request: Request, item_id: str) -> str:
-    """Return the item id in an address: in its path, or after `?id=` (see `path_part`)."""
-    return item_id or request.query_params.get("id", "")
 
 
 # What a form says of a tag that is left out.

@@ -28,7 +28,7 @@ from teaser.app.http import (
     without_store,
 )
 from teaser.app.pages.cards import card_views, feature_views, general_row, plain_card, profile_view
-from teaser.app.pages.describe import MAX_LISTED, describe_balance, describe_filters, ending_presses
+from teaser.app.pages.describe import describe_balance, describe_filters, ending_presses
 from teaser.app.pages.render import (
     Form,
     PageContext,
@@ -144,8 +144,7 @@ def _shared_feed_page(request: Request, token: str, name: str, feed: Feed) -> Re
         token=token,
         has_dates=catalogue.dates is not None,
         presses=list(personal.presses.items()),
-        ends=ending_presses(personal.state, catalogue, texts)[:MAX_LISTED],
-        n_ends=len(personal.state.ends),
+        ends=ending_presses(personal.state, catalogue, texts),
         filters=describe_filters(feed.filters, catalogue, texts),
         variety=feed.variety,
         balance=describe_balance(feed.balance, texts)
@@ -191,10 +190,10 @@ def free_name(name: str, state: State) -> str:
 def event_calendar(request: Request, item_id: str) -> Response:
     """Send one event as a calendar."""
     catalogue = catalogue_of(request)
-    found = catalogue.card(item_id or request.query_params.get("id", "")).item_id
-    if catalogue.times(found) is None:
+    card = catalogue.card(item_id)
+    if catalogue.times(card.item_id) is None:
         raise UnknownNameError("event", item_id, hint="Only items with a date are in calendars.")
-    return _calendar(request, catalogue, [found], catalogue.card(found).title)
+    return _calendar(request, catalogue, [card.item_id], card.title)
 
 
 @router.get("/s/{token}/calendar.ics")

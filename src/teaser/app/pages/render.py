@@ -160,12 +160,8 @@ Form = Annotated[FormData, Depends(read_form)]
 
 
 def path_part(value: Any) -> str:
-    """Return the last part of an item's address.
-
-    Browsers remove the parts `.` and `..` from a path, so these ids go into the query.
-    """
-    text = str(value)
-    return f"?id={text}" if text in (".", "..") else quote(text, safe="")
+    """Return the last part of an item's address."""
+    return quote(str(value), safe="")
 
 
 def _page_path(request: Request) -> str:
