@@ -17,13 +17,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from threading import Lock
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from itsdangerous import Signer
-from pydantic import AfterValidator
 from starlette.requests import ClientDisconnect
 
 from teaser.app.brand import Brand
@@ -31,7 +30,7 @@ from teaser.app.catalogue import Catalogue, known_history
 from teaser.app.database import StoreThreads
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, RequestRecord, Traces, begin_request, log_request
-from teaser.app.settings import Settings, is_loopback, names_in
+from teaser.app.settings import Settings, is_loopback, names_in, parse_address
 from teaser.app.store import Store
 from teaser.errors import ParameterError, StoreError, TeaserError, shortened
 
@@ -112,7 +111,7 @@ def is_among(address: str, names: str) -> bool:
     words = names_in(names)
     if "all" in words or "*" in words:
         return True
-    parsed = _parsed(address)
+    parsed = parse_address(address)
     for word in (*words, *(_LOOPBACK if "loopback" in words else ())):
         with suppress(ValueError):  # a word such as "key"
             if parsed is not None and parsed in ipaddress.ip_network(word, strict=False):
@@ -121,19 +120,10 @@ def is_among(address: str, names: str) -> bool:
 
 
 def _network_name(name: str) -> str:
-    parsed = _parsed(name)
+    parsed = parse_address(name)
     if isinstance(parsed, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
     return name if parsed is None else str(parsed)
-
-
-def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return an address, an IPv4 one in IPv6 as IPv4; None for another name."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return None
-    return getattr(found, "ipv4_mapped", None) or found
 
 
 T = TypeVar("T")
@@ -292,9 +282,6 @@ def valid_text(text: str) -> str:
     except UnicodeEncodeError:
         raise ParameterError("A text must be valid Unicode, without lone surrogates.") from None
     return text
-
-
-FormText = Annotated[str, AfterValidator(valid_text)]
 
 
 def read_json(text: bytes | str) -> Any:

@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel
 
 from teaser.app.actions import decide, effective_presses
+from teaser.app.brand import CACHED, picture_response
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, find_lift
-from teaser.app.http import FormText, StoreRoute, catalogue_of, without_store
+from teaser.app.http import StoreRoute, catalogue_of, without_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.monitoring import measured
 from teaser.app.pages.cards import (
@@ -30,7 +30,14 @@ from teaser.app.pages.cards import (
 )
 from teaser.app.pages.describe import ending_presses, filter_text, hidden_rows
 from teaser.app.pages.home import MAX_CARDS, choices
-from teaser.app.pages.render import N_CARDS, PageContext, act_and_show, page_context_of, path_part
+from teaser.app.pages.render import (
+    N_CARDS,
+    Form,
+    PageContext,
+    act_and_show,
+    page_context_of,
+    path_part,
+)
 from teaser.app.search import find_group
 from teaser.app.state import Event, state_after
 from teaser.data.matrix import ItemId
@@ -48,7 +55,6 @@ N_SIMILAR = 6
 N_EXAMPLES = 5
 MAX_MEMBERS = 100
 RANK = 10
-_PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def _named(request: Request, item_id: str) -> tuple[PageContext, Card]:
@@ -142,22 +148,16 @@ def like(request: Request, item_id: str) -> Response:
     )
 
 
-class LikeForm(BaseModel):
-    """The tags of an item, those in their places, and the name of a new feed, or nothing."""
-
-    tag: list[FormText] = []
-    to: list[FormText] = []
-    into: FormText = "list"
-    feed: FormText = ""
-
-
 @router.post("/like/{item_id:path}")
-def start_from_item(request: Request, item_id: str, form: Annotated[LikeForm, Form()]) -> Response:
+def start_from_item(request: Request, item_id: str, form: Form) -> Response:
     """Press the tags of an item, with changes, in the visitor's list or in a new feed."""
     context, card = _named(request, item_id)
-    changes = read_changes(form.tag, form.to, context.personal)
+    tags, others = (list(map(str, form.getlist(name))) for name in ("tag", "to"))
+    changes = read_changes(tags, others, context.personal)
     presses, _ = variation(context.personal, card.item_id, changes)
-    actions: list[Any] = [["make_feed", {"feed": form.feed}]] if form.into == "feed" else []
+    actions: list[Any] = []
+    if form.get("into") == "feed":
+        actions.append(["make_feed", {"feed": str(form.get("feed", ""))}])
     if presses:
         actions.append(["press", {"presses": {str(tag): n for tag, n in presses.items()}}])
     if not actions:
@@ -287,15 +287,9 @@ def picture(request: Request, item_id: str) -> Response:
 def send_picture(catalogue: Catalogue, item_id: ItemId) -> Response:
     """Return an item's picture, or a redirect to its address."""
     found = catalogue.picture(item_id)
-    cached = {"cache-control": "public, max-age=3600"}
     if isinstance(found, str):
-        return RedirectResponse(found, headers=cached)
-    if found is None:
-        return Response(status_code=404, headers=cached)
-    kind, content = found
-    return Response(
-        content, media_type=kind, headers={**cached, "content-security-policy": _PICTURE_POLICY}
-    )
+        return RedirectResponse(found, headers=CACHED)
+    return Response(status_code=404, headers=CACHED) if found is None else picture_response(*found)
 
 
 # What a form says of a tag that is left out.

@@ -218,7 +218,7 @@ def feed_rss(request: Request, token: str) -> Response:
         entry = ElementTree.SubElement(channel, "item")
         _add(entry, title=card.title, link=page, guid=page, description="\n".join(described))
     body = ElementTree.tostring(rss, encoding="utf-8", xml_declaration=True)
-    return Response(body, media_type="application/rss+xml", headers={"cache-control": "no-store"})
+    return Response(body, media_type="application/rss+xml")
 
 
 def _shared_items(request: Request, token: str) -> tuple[str, list[ItemId]]:
@@ -253,10 +253,7 @@ def _calendar(
         lines += [f"DESCRIPTION:{_text(card.description)}"] if card.description else []
         lines.append("END:VEVENT")
     body = "".join(f"{_folded(line)}\r\n" for line in [*lines, "END:VCALENDAR"])
-    headers = {
-        "cache-control": "no-store",
-        "content-disposition": 'attachment; filename="calendar.ics"',
-    }
+    headers = {"content-disposition": 'attachment; filename="calendar.ics"'}
     return Response(body, media_type="text/calendar; charset=utf-8", headers=headers)
 
 
@@ -311,10 +308,7 @@ def export(request: Request) -> Response:
     visitor, services = visitor_of(request), services_of(request)
     # The id is internal to the server.
     found = export_of(services.store, visitor.person_id, catalogue_of(request), with_id=False)
-    headers = {
-        "content-disposition": 'attachment; filename="teaser.json"',
-        "cache-control": "no-store",
-    }
+    headers = {"content-disposition": 'attachment; filename="teaser.json"'}
     return Response(found, media_type="application/json", headers=headers)
 
 
