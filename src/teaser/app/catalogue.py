@@ -571,7 +571,7 @@ class PersonalModel:
 
     @measured("model")
     def rank(self, *, k: int = 12) -> NDArray[np.int64]:
-        """Return the positions of the items that `recommend` returns."""
+        """Return the positions of the list: varied as the state says, of what may be shown."""
         mask = self.shown()
         if self.is_by_date:
             order = by_date(self.catalogue, self.catalogue.today)
@@ -584,14 +584,9 @@ class PersonalModel:
         return spread(model, self.scores, variety=variety, k=k, seen=seen, allowed=mask)
 
     def listed(self, *, k: int = 12) -> list[ItemId]:
-        """Return the items that `recommend` returns."""
+        """Return the items of the list."""
         items = self.catalogue.model.items_
         return [items[i] for i in self.rank(k=k).tolist()]
-
-    @measured("model")
-    def recommend(self, *, k: int = 12) -> Recommendations:
-        """Return the list, with the variety of the state, among the items that may be shown."""
-        return self.entries(self.rank(k=k))
 
     @measured("model")
     def entries(self, places: NDArray[np.int64]) -> Recommendations:

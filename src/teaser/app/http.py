@@ -363,7 +363,7 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Refusal = Callable[[Scope, Exception], Response]
+Refusal = Callable[[Request, Exception], Response]
 
 HEADERS = [
     (
@@ -542,7 +542,7 @@ class Guard:
         except Exception as error:
             if has_started:
                 raise  # the connection must end: half an answer cannot be taken back
-            await self.refusal(scope, error)(scope, receive, send_guarded)
+            await self.refusal(request, error)(scope, receive, send_guarded)
 
     def _check_host(self, request: Request) -> None:
         """Refuse a request under another name, or that comes too soon."""

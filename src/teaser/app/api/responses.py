@@ -619,18 +619,11 @@ class PartShare(Schema):
     press_change: float | None
 
 
+@of(transparency.Impacts, *transparency.OTHER_PARTS, "features", "press_changes")
 class Impacts(Schema):
-    """What decides in the first `k` of the lists of `n_people` people; the shares sum to 1.
+    """What decides in the first `k` of the lists of `n_people` people; the shares sum to 1."""
 
-    `step`: how far one press moves an affinity. `press_change`: how many of the k items one press
-    exchanges. Both on average over people who each pressed + on a tag of an item of their list.
-    """
-
-    n_people: int
-    k: int
     shares: list[PartShare]
-    step: float
-    press_change: float
 
 
 class Transparency(Schema):

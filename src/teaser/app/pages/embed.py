@@ -69,7 +69,7 @@ def embedded_list(request: Request, asked: EmbedRequest) -> dict[str, Any]:
     )
     personal = PersonalModel(catalogue, state)
     items = []
-    for entry in personal.recommend(k=asked.k):
+    for entry in personal.entries(personal.rank(k=asked.k)):
         card = catalogue.card(entry.item_id)
         own_page = f"{own_origin(request)}/item/{path_part(entry.item_id)}"
         reasons = [_reason(r, personal, texts) for r in entry.reasons if r.share > 0]
