@@ -10,7 +10,14 @@ from datetime import date, datetime
 from itertools import islice
 from typing import Any
 
-from teaser.app.catalogue import Catalogue, PersonalModel, read_about, read_filters, read_tags
+from teaser.app.catalogue import (
+    Catalogue,
+    PersonalModel,
+    net_presses,
+    read_about,
+    read_filters,
+    read_tags,
+)
 from teaser.app.state import (
     MAX_PRESS_TAGS,
     Event,
@@ -125,20 +132,16 @@ def decide(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
 
 def _unhide_tag(state: State, tag: Tag, catalogue: Catalogue) -> Event:
     """Return what shows a tag again, which may be hidden by several of its names."""
-    index, place = catalogue.tag_index, catalogue.tag_index.get(tag)
-    hidden = ((text, Tag.parse(text)) for text in state.hidden_tags)
-    names = [
-        text
-        for text, known in hidden
-        if known == tag or (place is not None and index.get(known) == place)
-    ]
+    current = catalogue.current_tag(tag)
+    names = [text for text in state.hidden_tags if catalogue.current_tag(text) == current]
     return _one([Event("unhide", {"tag": name}) for name in names or [str(tag)]])
 
 
 def _press(state: State, asked: Event, catalogue: Catalogue) -> Event | None:
     personal = PersonalModel(catalogue, state).own
-    presses = current_presses(checked_presses(asked.data.get("presses")), catalogue)
+    presses = net_presses(catalogue, checked_presses(asked.data.get("presses")))
     for tag, steps in presses.items():
+        catalogue.tag(tag)  # the catalogue must have it
         if abs(steps) > 1:
             check_press(tag, personal.presses.get(tag, 0) + steps)
     moving = effective_presses(personal, presses)
@@ -199,25 +202,15 @@ def _item(asked: Event, catalogue: Catalogue) -> ItemId:
     return found
 
 
-def current_presses(presses: Mapping[Tag, int], catalogue: Catalogue) -> dict[Tag, int]:
-    """Return presses by today's names of their tags; those that cancel out are left out."""
-    net: dict[Tag, int] = {}
-    for tag, steps in presses.items():
-        current = catalogue.tag(tag)
-        net[current] = net.get(current, 0) + steps
-    return {tag: steps for tag, steps in net.items() if steps}
-
-
 def _names_of(tags: Iterable[Tag], model: PersonalModel) -> dict[Tag, list[str]]:
     """Return the texts under which presses on each tag are stored; it may have been renamed."""
-    index, state = model.catalogue.tag_index, model.state
-    names: dict[int, list[str]] = {index[tag]: [] for tag in tags}
+    state, names = model.state, {tag: list[str]() for tag in tags}
     ending = [str(end.name) for end in state.ends if end.kind == "press"]
     for text in dict.fromkeys((*state.presses, *state.permanent, *ending)):
-        place = index.get(Tag.parse(text))
-        if place in names:
-            names[place].append(text)
-    return {tag: names[index[tag]] for tag in tags}
+        tag = model.catalogue.current_tag(text)
+        if tag in names:
+            names[tag].append(text)
+    return names
 
 
 def _permanent(ends: Mapping[Tag, int], model: PersonalModel) -> list[Event]:

@@ -70,9 +70,10 @@ _SHADES = """:root {{
 # For an accent like the orange of what counts against an item, which then becomes blue.
 _BLUE = "--orange: light-dark(#37508a, #a9bdf0); --orange-bar: light-dark(#4a68ad, #7f9ade);\n"
 _ORANGE_HUE, _NEAR_HUE, _LEAST_SATURATION = 23 / 360, 25 / 360, 0.3
-_CACHED = {"cache-control": "public, max-age=3600"}
+# The header of what is the same for everybody.
+CACHED = {"cache-control": "public, max-age=3600"}
 # An SVG cannot run a script or load anything, whoever opens its address.
-_LOGO_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+_PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 @dataclass(frozen=True)
@@ -123,17 +124,22 @@ def brand_routes(brand: Brand) -> APIRouter:
 
     @router.get("/brand.css")
     async def colours() -> Response:
-        return Response(brand.css, media_type="text/css", headers=_CACHED)
+        return Response(brand.css, media_type="text/css", headers=CACHED)
 
     if brand.logo is not None:
         logo = brand.logo
 
         @router.get("/logo")
         async def show_logo() -> Response:
-            headers = {**_CACHED, "content-security-policy": _LOGO_POLICY}
-            return Response(logo.content, media_type=logo.media_type, headers=headers)
+            return picture_response(logo.media_type, logo.content)
 
     return router
+
+
+def picture_response(media_type: str, content: bytes) -> Response:
+    """Return an answer with a picture that a site's owner or its data brought."""
+    headers = {**CACHED, "content-security-policy": _PICTURE_POLICY}
+    return Response(content, media_type=media_type, headers=headers)
 
 
 def _colour(text: str) -> str:

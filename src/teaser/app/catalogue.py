@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from teaser.app.monitoring import measured
-from teaser.app.state import ListFilter, State
+from teaser.app.state import ListFilter, State, within_range
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
@@ -29,7 +29,7 @@ from teaser.errors import ParameterError, SearchTimeoutError, TeaserError
 from teaser.model.filters import NO_FILTERS
 from teaser.model.scores import Scored
 from teaser.model.teaser import Teaser
-from teaser.profile import GENERAL, NOT_STATED, POPULARITY, Profile, Steering, place_presses
+from teaser.profile import GENERAL, NOT_STATED, POPULARITY, Profile, Steering
 from teaser.recommend import Recommendations
 from teaser.steer import Lift, smallest_presses
 from teaser.steer.quick_start import QuickStart
@@ -157,6 +157,12 @@ class Catalogue:
     def tag(self, tag: Tag | str) -> Tag:
         """Return a tag by its name of today, or raise `UnknownNameError` if there is none."""
         return self.model.tags_[resolve_tag(tag, self.tag_index)]
+
+    def current_tag(self, tag: Tag | str) -> Tag:
+        """Return a stored tag by its name of today, or as it is where the model lacks it."""
+        known = Tag.parse(tag) if isinstance(tag, str) else tag
+        place = self.tag_index.get(known)
+        return known if place is None else self.model.tags_[place]
 
     def title(self, item_id: object) -> str:
         """Return the title of an item; its id if it has none, or if the model does not have it."""
@@ -347,9 +353,7 @@ def days_of(
 
 def known_tags(catalogue: Catalogue, texts: Iterable[str]) -> list[Tag]:
     """Return the tags that the catalogue has, by their names of today."""
-    index, tags = catalogue.tag_index, catalogue.model.tags_
-    places = (index.get(Tag.parse(text)) for text in texts)
-    return [tags[place] for place in places if place is not None]
+    return [tag for tag in map(catalogue.current_tag, texts) if tag in catalogue.tag_index]
 
 
 def unknown_tags(catalogue: Catalogue, texts: Iterable[str]) -> list[str]:
@@ -473,8 +477,10 @@ class PersonalModel:
     @cached_property
     def presses(self) -> Mapping[Tag, int]:
         """The presses on tags that the model has, by their names of today; none without profile."""
-        on = self.state.profiling
-        return known_presses(self.catalogue, self.state.presses) if on else {}
+        if not self.state.profiling:
+            return {}
+        net, known = net_presses(self.catalogue, self.state.presses), self.catalogue.tag_index
+        return {tag: within_range(steps) for tag, steps in net.items() if tag in known}
 
     @cached_property
     def about(self) -> list[Tag]:
@@ -565,7 +571,7 @@ class PersonalModel:
 
     @measured("model")
     def rank(self, *, k: int = 12) -> NDArray[np.int64]:
-        """Return the positions of the items that `recommend` returns."""
+        """Return the positions of the list: varied as the state says, of what may be shown."""
         mask = self.shown()
         if self.is_by_date:
             order = by_date(self.catalogue, self.catalogue.today)
@@ -578,14 +584,9 @@ class PersonalModel:
         return spread(model, self.scores, variety=variety, k=k, seen=seen, allowed=mask)
 
     def listed(self, *, k: int = 12) -> list[ItemId]:
-        """Return the items that `recommend` returns."""
+        """Return the items of the list."""
         items = self.catalogue.model.items_
         return [items[i] for i in self.rank(k=k).tolist()]
-
-    @measured("model")
-    def recommend(self, *, k: int = 12) -> Recommendations:
-        """Return the list, with the variety of the state, among the items that may be shown."""
-        return self.entries(self.rank(k=k))
 
     @measured("model")
     def entries(self, places: NDArray[np.int64]) -> Recommendations:
@@ -600,12 +601,13 @@ class PersonalModel:
         return Scored(self.scores)
 
 
-def known_presses(catalogue: Catalogue, presses: Mapping[str, int]) -> dict[Tag, int]:
-    """Return net presses on tags that the model has, by their names of today."""
-    index, tags = catalogue.tag_index, catalogue.model.tags_
-    parsed = {Tag.parse(text): steps for text, steps in presses.items()}
-    known = {tag: steps for tag, steps in parsed.items() if tag in index}
-    return {tags[place]: steps for place, steps in place_presses(known, index).items() if steps}
+def net_presses(catalogue: Catalogue, presses: Mapping[Any, int]) -> dict[Tag, int]:
+    """Return the sums of presses by today's names of their tags, without those that cancel out."""
+    net: dict[Tag, int] = {}
+    for name, steps in presses.items():
+        tag = catalogue.current_tag(name)
+        net[tag] = net.get(tag, 0) + steps
+    return {tag: steps for tag, steps in net.items() if steps}
 
 
 @cached_per_catalogue(1)

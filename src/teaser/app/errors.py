@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from teaser.app.api import validation
-from teaser.app.http import EMBED, MCP, MONITORING, Refusal, RefusedError
+from teaser.app.http import EMBED, MCP, MONITORING, RefusedError
 from teaser.app.i18n.error_messages import error_message
 from teaser.app.monitoring import current_request
 from teaser.app.pages.render import render, visitor_of
@@ -53,15 +53,10 @@ _BY_STATUS = {
 def add_error_handlers(app: FastAPI) -> None:
     """Register a response to every error that routes raise."""
     for kind in (TeaserError, RequestValidationError, HTTPException, ClientDisconnect):
-        app.add_exception_handler(kind, _answer)
+        app.add_exception_handler(kind, answer_error)
 
 
-def refusal_of(app: FastAPI) -> Refusal:
-    """Return a function that makes the response to a request that is refused or failed."""
-    return lambda scope, reason: _answer(Request({**scope, "app": app}), reason)
-
-
-def _answer(request: Request, error: Exception) -> Response:
+def answer_error(request: Request, error: Exception) -> Response:
     """Return the response to an error, expected or not."""
     headers: Mapping[str, str] = {}
     shown = None

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import inspect
 import ipaddress
-import itertools
 import json
 import logging
 import math
@@ -18,13 +17,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from threading import Lock
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from itsdangerous import Signer
-from pydantic import AfterValidator
 from starlette.requests import ClientDisconnect
 
 from teaser.app.brand import Brand
@@ -32,7 +30,7 @@ from teaser.app.catalogue import Catalogue, known_history
 from teaser.app.database import StoreThreads
 from teaser.app.models import ModelHolder
 from teaser.app.monitoring import Metrics, RequestRecord, Traces, begin_request, log_request
-from teaser.app.settings import Settings, is_loopback, names_in
+from teaser.app.settings import Settings, is_loopback, names_in, parse_address
 from teaser.app.store import Store
 from teaser.errors import ParameterError, StoreError, TeaserError, shortened
 
@@ -113,7 +111,7 @@ def is_among(address: str, names: str) -> bool:
     words = names_in(names)
     if "all" in words or "*" in words:
         return True
-    parsed = _parsed(address)
+    parsed = parse_address(address)
     for word in (*words, *(_LOOPBACK if "loopback" in words else ())):
         with suppress(ValueError):  # a word such as "key"
             if parsed is not None and parsed in ipaddress.ip_network(word, strict=False):
@@ -122,19 +120,10 @@ def is_among(address: str, names: str) -> bool:
 
 
 def _network_name(name: str) -> str:
-    parsed = _parsed(name)
+    parsed = parse_address(name)
     if isinstance(parsed, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
     return name if parsed is None else str(parsed)
-
-
-def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return an address, an IPv4 one in IPv6 as IPv4; None for another name."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return None
-    return getattr(found, "ipv4_mapped", None) or found
 
 
 T = TypeVar("T")
@@ -295,9 +284,6 @@ def valid_text(text: str) -> str:
     return text
 
 
-FormText = Annotated[str, AfterValidator(valid_text)]
-
-
 def read_json(text: bytes | str) -> Any:
     """Return what a JSON text says.
 
@@ -377,7 +363,7 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Refusal = Callable[[Scope, Exception], Response]
+Refusal = Callable[[Request, Exception], Response]
 
 HEADERS = [
     (
@@ -403,7 +389,6 @@ _API, _ADMIN = "/api/v1/", "/api/v1/admin/"
 _PERSON, _PERSON_ID = re.compile("/api/v1/people/([^/]+)"), re.compile("[A-Za-z0-9_-]{43}")
 # In place of a person's id: the user whom a header names, by an id of the key's owner.
 _OWN, _MAX_USER_ID = "own", 200
-_MAX_HEAD = 65_536  # the server below refuses longer addresses by itself
 _CLOSE = {"Connection": "close"}  # what is left of the body is not read
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
 # Pages whose visitors need no cookie: readers of a shared list, those who just deleted their data.
@@ -557,14 +542,11 @@ class Guard:
         except Exception as error:
             if has_started:
                 raise  # the connection must end: half an answer cannot be taken back
-            await self.refusal(scope, error)(scope, receive, send_guarded)
+            await self.refusal(request, error)(scope, receive, send_guarded)
 
     def _check_host(self, request: Request) -> None:
-        """Refuse a request with a huge head, under another name, or that comes too soon."""
+        """Refuse a request under another name, or that comes too soon."""
         path, address = request.scope["path"], address_of(request.scope)
-        if sum(map(len, itertools.chain(*request.scope["headers"]))) > _MAX_HEAD:
-            message = f"The headers are larger than {_MAX_HEAD:,} bytes. Remove some cookies."
-            raise RefusedError(431, "too_large", message, _CLOSE)
         if path == HEALTH:  # whoever asks, by whatever name, learns nothing
             return
         if not self.settings.is_own_host(request.headers.get("host", "")):

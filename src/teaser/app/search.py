@@ -1,7 +1,6 @@
 """Looking things up in a catalogue: names, groups that the system found, requests in words."""
 
 import logging
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -15,6 +14,7 @@ from teaser.data.tags import Tag
 from teaser.errors import ParameterError
 from teaser.model.extensions.groups import Group
 from teaser.words.interpreter import find_interpreter, interpret
+from teaser.words.phrases import fold
 from teaser.words.vocabulary import Translations, Vocabulary, read_synonyms
 from teaser.words.wishes import Reading
 
@@ -54,9 +54,7 @@ def find_names(catalogue: Catalogue, words: str, texts: Texts) -> NameMatches:
 
 def normalize(text: str) -> str:
     """Return a text as it is compared: no accents, no capitals, single spaces."""
-    decomposed = unicodedata.normalize("NFKD", text)
-    letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    return " ".join(letters.casefold().split())
+    return " ".join(fold(text).split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from teaser._version import __version__
 from teaser.app.api.routes import api_router
 from teaser.app.brand import Brand, brand_routes, read_brand
 from teaser.app.database import StoreThreads
-from teaser.app.errors import add_error_handlers, refusal_of
+from teaser.app.errors import add_error_handlers, answer_error
 from teaser.app.http import Guard, Observer, RateLimit, RateLimits, Services
 from teaser.app.mcp.mount import add_assistants, assistants_running
 from teaser.app.models import ModelHolder
@@ -103,7 +103,7 @@ def complete_app(app: FastAPI) -> None:
     _add_monitoring(app, services, metrics)
     add_error_handlers(app)
     app.add_middleware(GZipMiddleware, compresslevel=3)
-    app.add_middleware(Guard, services=services, refusal=refusal_of(app))
+    app.add_middleware(Guard, services=services, refusal=answer_error)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxies)
     app.add_middleware(Observer, settings=settings, metrics=metrics, traces=app.state.traces)
 

@@ -166,7 +166,7 @@ class Settings(BaseModel):
     @classmethod
     def _check_hosts(cls, hosts: str) -> str:
         for name in names_in(hosts):
-            if host_of(name) != name.lower() and not _is_address(name):
+            if host_of(name) != name.lower() and parse_address(name) is None:
                 raise ValueError(f"{name!r} is no host name; leave out scheme, port and path")
         return hosts
 
@@ -266,7 +266,7 @@ class Settings(BaseModel):
         if host in (self.host.lower(), "localhost", *(n.lower() for n in names_in(self.hosts))):
             return True
         # An address, unlike a name, cannot be pointed elsewhere.
-        return is_loopback(host) or (not is_loopback(self.host) and _is_address(host))
+        return is_loopback(host) or (not is_loopback(self.host) and parse_address(host) is not None)
 
 
 class _EnvironmentSettings(Settings, BaseSettings):
@@ -294,14 +294,17 @@ def host_of(header: str) -> str | None:
 
 def is_loopback(host: str) -> bool:
     """Return whether an address is reachable from this machine only."""
-    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+    address = parse_address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
 
 
-def _is_address(host: str) -> bool:
+def parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return an address, an IPv4 one in IPv6 as IPv4; None for another name."""
     try:
-        return bool(ipaddress.ip_address(host))
+        found = ipaddress.ip_address(text)
     except ValueError:
-        return False
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
 
 
 def _is_network(text: str) -> bool:

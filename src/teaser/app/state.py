@@ -530,21 +530,22 @@ class Replayed:
     ----------
     events
         The events.
+    done, undone
+        The positions of the events that undo and redo would apply to, the next one last.
     draft
         The state as it is stored.
-    undo_seq, redo_seq
-        The numbers of the events, from 1, that undo and redo would apply to; None for none.
     """
 
     events: Sequence[Event]
+    done: Sequence[int]
+    undone: Sequence[int]
     draft: Draft
-    undo_seq: int | None
-    redo_seq: int | None
 
     def state(self, now: datetime | None = None) -> State:
         """Return the state at a time; None is before anything ends."""
-        seqs = self.undo_seq, self.redo_seq
-        undoable, redoable = (None if n is None else self.events[n - 1] for n in seqs)
+        undoable, redoable = (
+            self.events[places[-1]] if places else None for places in (self.done, self.undone)
+        )
         course = {"undoable": undoable, "redoable": redoable, "n_events": len(self.events)}
         return self.draft.state(now, **course)
 
@@ -563,7 +564,7 @@ def replay(events: Iterable[Event]) -> Replayed:
     draft = Draft()
     for place in done:
         draft.apply(known[place])
-    return Replayed(known, draft, *(stack[-1] + 1 if stack else None for stack in (done, undone)))
+    return Replayed(known, done, undone, draft)
 
 
 def state_of(events: Iterable[Event], now: datetime | None = None) -> State:
@@ -837,13 +838,8 @@ def _check_import(data: Mapping[str, Any]) -> None:
 
 
 def _check_feed(data: Mapping[str, Any]) -> None:
-    """Check a feed as it is stored."""
-    presses = data.get("presses", {})
-    _check_tags("presses", list(presses))
-    for tag, steps in presses.items():
-        check_press(tag, steps)
-    _check_number("variety", data.get("variety", 0.0))
-    _check_number("balance", data.get("balance", 0.0))
+    """Check what the types of a feed leave open; see `GivenFeed`."""
+    _check_tags("presses", list(data.get("presses", ())))
     check_filters(data.get("filters", {}))
     temporary = read_feed(data)["temporary"]
     _check_tags("temporary", [tag for tag, _, _ in temporary])

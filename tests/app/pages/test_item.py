@@ -193,7 +193,7 @@ def pictured(
         "//pictures.example/b.jpg",
         "covers/a.jpg",
     ]
-    ids = {"i0": "a/b c?d#e%f", "i8": ".", "i9": ".."}
+    ids = {"i0": "a/b c?d#e%f"}
     table = items.drop("title").with_columns(
         pl.col("item_id").replace(ids),
         pl.Series("picture", cells + [None] * (len(items) - len(cells))),
@@ -226,20 +226,6 @@ class TestPictures:
         assert response.headers["location"] == "https://pictures.example/b.jpg"
         for item in ("i3", "i4", "i5", "i6"):
             assert pictured.get(f"/picture/{item}").status_code == 404
-
-    @pytest.mark.parametrize("dots", [".", ".."])
-    def test_ids_of_dots_can_be_opened(self, pictured: TestClient, dots: str) -> None:
-        pictured.headers.update(OWN)
-        page = pictured.post("/act", data={"view": dots, "back": "/profile"}).text
-        link = re.search(r'href="(/item/\?id=\.+)"', page)
-        assert link
-        assert link[1] == f"/item/?id={dots}"
-        page = pictured.get(link[1]).text
-        assert f"<h1>{dots}</h1>" in page
-        assert f'data-load="/lift/?id={dots}"' in page
-        assert "You looked at it" in pictured.get(f"/lift/?id={dots}").text
-        assert pictured.get(f"/picture/?id={dots}").status_code == 404
-        assert "Remove" in pictured.post("/act", data={"hide": dots, "back": link[1]}).text
 
 
 def test_what_the_site_promotes_is_said_on_both_pages(serve: Callable[..., TestClient]) -> None:

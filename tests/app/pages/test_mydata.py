@@ -109,8 +109,8 @@ class TestSharedFeed:
             filters=ListFilter(without=("type=concert",)),
             variety=0.4,
         )
-        shown = PersonalModel(Catalogue(model), feed).recommend(k=12)
-        assert listed(page) == [entry.item_id for entry in shown]
+        shown = PersonalModel(Catalogue(model), feed).listed(k=12)
+        assert listed(page) == shown
 
 
 class TestExport:

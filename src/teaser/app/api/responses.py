@@ -16,9 +16,9 @@ from teaser import explain, profile, recommend, steer, transparency
 from teaser.app import catalogue as serving
 from teaser.app import state as states
 from teaser.app.api.requests import ProfileOptions
-from teaser.app.catalogue import Catalogue, known_presses, unknown_columns, unknown_tags
+from teaser.app.catalogue import Catalogue, net_presses, unknown_columns, unknown_tags
 from teaser.app.search import FoundGroup, NameMatches
-from teaser.app.state import Kind, State
+from teaser.app.state import Kind, State, within_range
 from teaser.app.store import Store, StoredEvent, StoredShare
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
@@ -619,18 +619,11 @@ class PartShare(Schema):
     press_change: float | None
 
 
+@of(transparency.Impacts, *transparency.OTHER_PARTS, "features", "press_changes")
 class Impacts(Schema):
-    """What decides in the first `k` of the lists of `n_people` people; the shares sum to 1.
+    """What decides in the first `k` of the lists of `n_people` people; the shares sum to 1."""
 
-    `step`: how far one press moves an affinity. `press_change`: how many of the k items one press
-    exchanges. Both on average over people who each pressed + on a tag of an item of their list.
-    """
-
-    n_people: int
-    k: int
     shares: list[PartShare]
-    step: float
-    press_change: float
 
 
 class Transparency(Schema):
@@ -760,16 +753,8 @@ def _feed(name: str, feed: states.Feed, catalogue: Catalogue) -> dict[str, Any]:
 
 def _presses(presses: Mapping[str, int], catalogue: Catalogue) -> dict[str, int]:
     """Return net presses by today's names of tags; of tags that the model lacks, as stored."""
-    index, tags = catalogue.tag_index, catalogue.model.tags_
-    net = known_presses(catalogue, presses)
-    found: dict[str, int] = {}
-    for text, steps in presses.items():
-        place = index.get(Tag.parse(text))
-        if place is None:
-            found[text] = steps
-        elif tags[place] in net:
-            found[str(tags[place])] = net[tags[place]]
-    return found
+    net = net_presses(catalogue, presses)
+    return {str(tag): within_range(steps) for tag, steps in net.items()}
 
 
 @of(StoredShare)

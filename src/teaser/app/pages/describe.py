@@ -11,7 +11,7 @@ from babel.dates import format_date
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from teaser.app.catalogue import Catalogue, PersonalModel
+from teaser.app.catalogue import Catalogue, PersonalModel, net_presses
 from teaser.app.i18n.texts import MINUS, Texts
 from teaser.app.pages.cards import bold, tag_label
 from teaser.app.state import AS_FITTED, Event, ListFilter, State, parts_of, read_time
@@ -118,10 +118,6 @@ def describe_period(period: str, texts: Texts, today: date) -> str:
         "next_month": texts("next month"),
     }
     return f"{names[asked.name]}: {days}" if asked.name else days
-
-
-# The hidden things, and the presses for now, that a page lists; it says how many more there are.
-MAX_LISTED = 100
 
 
 @dataclass(frozen=True)
@@ -235,7 +231,7 @@ def hidden_rows(state: State, catalogue: Catalogue, texts: Texts) -> list[Hidden
     }
     rows = []
     for text in state.hidden_tags:
-        tag = _of_today(text, catalogue)
+        tag = catalogue.current_tag(text)
         label = tag_label(tag, catalogue, texts)
         rows.append(HiddenRow("unhide_tag", text, label, tag, ends.get((False, text))))
     for item in state.hidden:
@@ -248,19 +244,12 @@ def ending_presses(state: State, catalogue: Catalogue, texts: Texts) -> list[End
     """Return the presses of the current feed that end by themselves, the first to end first."""
     found = []
     for ending in [end for end in state.ends if end.kind == "press"]:
-        tag = _of_today(str(ending.name), catalogue)
+        tag = catalogue.current_tag(str(ending.name))
         end = describe_end(ending.until, catalogue, texts)
         # The form that takes presses back: their end, the steps, the tag.
         value = f"{end.iso} {-ending.steps:+d} {ending.name}"
         found.append(EndingPress(tag, ending.steps, tag_label(tag, catalogue, texts), end, value))
     return found
-
-
-def _of_today(text: str, catalogue: Catalogue) -> Tag:
-    """Return a stored tag by its name of today; the model may not have it any more."""
-    tag = Tag.parse(text)
-    place = catalogue.tag_index.get(tag)
-    return tag if place is None else catalogue.model.tags_[place]
 
 
 NEW = "new"
@@ -339,7 +328,7 @@ def _describe(event: Event, catalogue: Catalogue, texts: Texts) -> Markup:
                 sign=texts.steps(steps) if abs(steps) > 1 else MINUS if steps < 0 else "+",
                 tag=bold(tag_label(tag, catalogue, texts)),
             )
-            for tag, steps in _net_steps(event, catalogue).items()
+            for tag, steps in net_presses(catalogue, data["presses"]).items()
         )
     if kind == "vary":
         variety = texts.percent(float(data["variety"]))
@@ -435,12 +424,3 @@ def describe_no_effect(
     if sign > 0 and not len(may_enter):
         return texts("the list stays as it was: nothing else that may be shown has this tag.")
     return texts("the list stays as it was: presses on this tag alone cannot change it.")
-
-
-def _net_steps(event: Event, catalogue: Catalogue) -> dict[Tag, int]:
-    """Return the steps of a press by today's names: those on earlier names of a tag count too."""
-    net: dict[Tag, int] = {}
-    for text, steps in event.data["presses"].items():
-        tag = _of_today(text, catalogue)
-        net[tag] = net.get(tag, 0) + steps
-    return net

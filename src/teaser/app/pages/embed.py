@@ -11,6 +11,7 @@ from fastapi.responses import FileResponse
 from pydantic import Field
 
 from teaser.app.api.requests import BodySchema, Ids, K, NewFilters, Press, Share
+from teaser.app.brand import CACHED
 from teaser.app.catalogue import PersonalModel, read_filters
 from teaser.app.http import EMBED, EMBED_SCRIPT, StoreRoute, catalogue_of, own_origin, without_store
 from teaser.app.i18n.texts import Texts, choose_language, texts_in
@@ -24,7 +25,6 @@ router = APIRouter(route_class=StoreRoute)
 # The reasons that are shown of an item.
 _REASONS = 3
 _SCRIPT = Path(__file__).parent / "static" / "embed.js"
-_CACHED = {"cache-control": "public, max-age=3600"}
 
 
 class EmbedRequest(BodySchema):
@@ -41,7 +41,7 @@ class EmbedRequest(BodySchema):
 @router.get(EMBED_SCRIPT)
 async def embed_script() -> FileResponse:
     """Return the script that shows the list."""
-    return FileResponse(_SCRIPT, media_type="text/javascript", headers=_CACHED)
+    return FileResponse(_SCRIPT, media_type="text/javascript", headers=CACHED)
 
 
 @router.options(EMBED, status_code=204)
@@ -69,7 +69,7 @@ def embedded_list(request: Request, asked: EmbedRequest) -> dict[str, Any]:
     )
     personal = PersonalModel(catalogue, state)
     items = []
-    for entry in personal.recommend(k=asked.k):
+    for entry in personal.entries(personal.rank(k=asked.k)):
         card = catalogue.card(entry.item_id)
         own_page = f"{own_origin(request)}/item/{path_part(entry.item_id)}"
         reasons = [_reason(r, personal, texts) for r in entry.reasons if r.share > 0]

@@ -34,7 +34,6 @@ from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.monitoring import measured
 from teaser.app.pages.cards import card_views, feature_views, general_row, profile_view
 from teaser.app.pages.describe import (
-    MAX_LISTED,
     describe_balance,
     describe_filters,
     ending_presses,
@@ -180,10 +179,8 @@ def profile(request: Request) -> Response:
         history=list(reversed(context.own.history)),
         facts=catalogue.user_features,
         chosen_facts=context.own.about,
-        hidden=hidden_rows(state, catalogue, texts)[:MAX_LISTED],
-        n_hidden=len(state.hidden) + len(state.hidden_tags),
-        ending=ending_presses(state, catalogue, texts)[:MAX_LISTED],
-        n_ending=sum(end.kind == "press" for end in state.ends),
+        hidden=hidden_rows(state, catalogue, texts),
+        ending=ending_presses(state, catalogue, texts),
     )
 
 

@@ -1,19 +1,19 @@
 """Pages about items and tags: the score, its lift, a start from it, a comparison, a tag."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from pydantic import BaseModel
 
 from teaser.app.actions import decide, effective_presses
+from teaser.app.brand import CACHED, picture_response
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, find_lift
-from teaser.app.http import FormText, StoreRoute, catalogue_of, without_store
+from teaser.app.http import StoreRoute, catalogue_of, without_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.monitoring import measured
 from teaser.app.pages.cards import (
@@ -30,9 +30,16 @@ from teaser.app.pages.cards import (
 )
 from teaser.app.pages.describe import ending_presses, filter_text, hidden_rows
 from teaser.app.pages.home import MAX_CARDS, choices
-from teaser.app.pages.render import N_CARDS, PageContext, act_and_show, page_context_of, path_part
+from teaser.app.pages.render import (
+    N_CARDS,
+    Form,
+    PageContext,
+    act_and_show,
+    page_context_of,
+    path_part,
+)
 from teaser.app.search import find_group
-from teaser.app.state import Event, parts_of, state_after
+from teaser.app.state import Event, state_after
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag
 from teaser.errors import ParameterError
@@ -48,13 +55,12 @@ N_SIMILAR = 6
 N_EXAMPLES = 5
 MAX_MEMBERS = 100
 RANK = 10
-_PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def _named(request: Request, item_id: str) -> tuple[PageContext, Card]:
     """Return the context of a page about an item, and the item."""
     context = page_context_of(request)
-    return context, context.catalogue.card(_item_id(request, item_id))
+    return context, context.catalogue.card(item_id)
 
 
 @router.get("/item/{item_id:path}")
@@ -62,13 +68,16 @@ def item(request: Request, item_id: str) -> Response:
     """Show an item, the steps of its score, and similar items."""
     context, card = _named(request, item_id)
     texts, catalogue, personal = context.texts, context.catalogue, context.personal
+    explanation, fall = waterfall(personal, card.item_id, texts)
     return context.render(
         request,
         "item.html",
         title=card.title,
         card=card,
         facts=fact_line(catalogue, card, texts),
-        waterfall=waterfall(personal, card.item_id, texts),
+        explanation=explanation,
+        score_parts=parts_of_score(explanation),
+        fall=fall,
         tags_weight=personal.profile.tags_weight,
         similar=_similar(card.item_id, context),
         is_seen=card.item_id in personal.viewed,
@@ -124,8 +133,8 @@ def like(request: Request, item_id: str) -> Response:
     context, card = _named(request, item_id)
     texts, catalogue, query = context.texts, context.catalogue, request.query_params
     changes = read_changes(query.getlist("tag"), query.getlist("to"), context.personal)
-    presses, _, after = variation(context.personal, card.item_id, changes)
-    others = (e.item_id for e in after.recommend(k=N_SIMILAR + 1) if e.item_id != card.item_id)
+    presses, after = variation(context.personal, card.item_id, changes)
+    others = [item for item in after.listed(k=N_SIMILAR + 1) if item != card.item_id]
     return context.render(
         request,
         "like.html",
@@ -134,29 +143,23 @@ def like(request: Request, item_id: str) -> Response:
         choices=tag_choices(card, choices(catalogue), changes),
         n_tags=sum(map(len, card.facts.values())),
         presses=presses,
-        first=list(islice(others, N_SIMILAR)),
+        first=others[:N_SIMILAR],
         tags_are_off=context.personal.profile.tags_weight == 0,
     )
 
 
-class LikeForm(BaseModel):
-    """The tags of an item, those in their places, and the name of a new feed, or nothing."""
-
-    tag: list[FormText] = []
-    to: list[FormText] = []
-    into: FormText = "list"
-    feed: FormText = ""
-
-
 @router.post("/like/{item_id:path}")
-def start_from_item(request: Request, item_id: str, form: Annotated[LikeForm, Form()]) -> Response:
+def start_from_item(request: Request, item_id: str, form: Form) -> Response:
     """Press the tags of an item, with changes, in the visitor's list or in a new feed."""
     context, card = _named(request, item_id)
-    changes = read_changes(form.tag, form.to, context.personal)
-    _, press, _ = variation(context.personal, card.item_id, changes)
-    actions = [["make_feed", {"feed": form.feed}]] if form.into == "feed" else []
-    if press is not None:
-        actions += [[part.kind, dict(part.data)] for part in parts_of(press)]
+    tags, others = (list(map(str, form.getlist(name))) for name in ("tag", "to"))
+    changes = read_changes(tags, others, context.personal)
+    presses, _ = variation(context.personal, card.item_id, changes)
+    actions: list[Any] = []
+    if form.get("into") == "feed":
+        actions.append(["make_feed", {"feed": str(form.get("feed", ""))}])
+    if presses:
+        actions.append(["press", {"presses": {str(tag): n for tag, n in presses.items()}}])
     if not actions:
         return RedirectResponse(f"/like/{path_part(card.item_id)}", 303)
     return act_and_show(request, Event("several", {"actions": actions}))
@@ -278,26 +281,15 @@ def _similar(item_id: ItemId, context: PageContext) -> list[Similar]:
 @without_store
 def picture(request: Request, item_id: str) -> Response:
     """Send an item's picture, or redirect to its address."""
-    return send_picture(catalogue_of(request), _item_id(request, item_id))
+    return send_picture(catalogue_of(request), item_id)
 
 
 def send_picture(catalogue: Catalogue, item_id: ItemId) -> Response:
     """Return an item's picture, or a redirect to its address."""
     found = catalogue.picture(item_id)
-    cached = {"cache-control": "public, max-age=3600"}
     if isinstance(found, str):
-        return RedirectResponse(found, headers=cached)
-    if found is None:
-        return Response(status_code=404, headers=cached)
-    kind, content = found
-    return Response(
-        content, media_type=kind, headers={**cached, "content-security-policy": _PICTURE_POLICY}
-    )
-
-
-def _item_id(request: Request, item_id: str) -> str:
-    """Return the item id in an address: in its path, or after `?id=` (see `path_part`)."""
-    return item_id or request.query_params.get("id", "")
+        return RedirectResponse(found, headers=CACHED)
+    return Response(status_code=404, headers=CACHED) if found is None else picture_response(*found)
 
 
 # What a form says of a tag that is left out.
@@ -358,24 +350,18 @@ def read_changes(
 
 def variation(
     personal: PersonalModel, item_id: ItemId, changes: Mapping[Tag, Tag | None]
-) -> tuple[dict[Tag, int], Event | None, PersonalModel]:
-    """Return the presses that make a list like an item, with its changes.
+) -> tuple[dict[Tag, int], PersonalModel]:
+    """Return the presses that make a list like an item, with its changes, and the model after them.
 
-    With the steps on each tag that moves come the action that makes the presses, if there is one,
-    and the model with the visitor's state after it.
+    They are the steps on each tag as far as its range goes.
     """
     catalogue, state = personal.catalogue, personal.state
     given: dict[Tag | str, Tag | str | None] = dict(changes.items())
     start = vary_item(catalogue.model, item_id, given, personal.history, k=1).start
-    before = personal.own.presses
-    wanted = {str(tag): n for tag, n in effective_presses(personal.own, start).items()}
-    event = decide(state, Event("press", {"presses": wanted}), catalogue) if wanted else None
-    if event is None:
-        return {}, None, personal
-    after = personal.at(state_after(state, event))
-    end = after.own.presses
-    moved = {tag: end.get(tag, 0) - before.get(tag, 0) for tag in (*start, *end, *before)}
-    return {tag: n for tag, n in moved.items() if n}, event, after
+    presses = effective_presses(personal.own, start)
+    asked = Event("press", {"presses": {str(tag): n for tag, n in presses.items()}})
+    event = decide(state, asked, catalogue) if presses else None
+    return presses, personal if event is None else personal.at(state_after(state, event))
 
 
 @router.get("/compare")
@@ -389,7 +375,8 @@ def compare(request: Request) -> Response:
     if len(chosen) != 2:
         return _choice(request, context, chosen, is_twice=len(named) > len(chosen) == 1)
     personal, texts, items = context.personal, context.texts, context.catalogue.model.items_
-    fall = difference_fall(personal, chosen[0], chosen[1], texts)
+    found, fall = difference_fall(personal, chosen[0], chosen[1], texts)
+    way = 1 if found.difference >= 0 else -1
     ranks = _ranks(personal)
     sides: list[dict[str, Any]] = [
         {
@@ -401,8 +388,7 @@ def compare(request: Request) -> Response:
         for item_id, letter in zip(chosen, "AB", strict=True)
     ]
     first, second = (ranks.get(item_id, MAX_CARDS + 1) for item_id in chosen)
-    is_first_higher = fall.difference.difference >= 0
-    higher, lower = sides if is_first_higher else reversed(sides)
+    higher, lower = sides if way > 0 else reversed(sides)
     return context.render(
         request,
         "compare.html",
@@ -410,10 +396,13 @@ def compare(request: Request) -> Response:
         swap_path=compare_path(*reversed(chosen)),
         sides=sides,
         fall=fall,
+        is_equal=not (found.difference or fall.totals["shown"]),
+        names_for=_names(fall, way, personal, texts)[:N_FOR],
+        names_against=_names(fall, -way, personal, texts)[:N_AGAINST],
         higher=context.catalogue.title(higher["item_id"]),
         lower=context.catalogue.title(lower["item_id"]),
         is_new=personal.is_new,
-        is_by_score=max(first, second) > MAX_CARDS or (first < second) == is_first_higher,
+        is_by_score=max(first, second) > MAX_CARDS or (first < second) == (way > 0),
     )
 
 
@@ -486,37 +475,36 @@ class ShownStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Fall:
-    """All steps in the order of `teaser.steps`, and their sum.
+    """All steps in the order of `teaser.steps`, and their sums.
+
+    A score has one column, `shown`. A difference of two scores also has `own` and `other`, and in
+    each row `own - other` is `shown`.
 
     Attributes
     ----------
     large, small
         The steps; small ones, if they are several, are shown as one until they are opened.
-    share, shown
-        The signed share of the small steps, and the sum of their rounded numbers.
     small_start, small_length
-        Their bar, from where the step before them ends to where the last of them ends.
+        The bar of the small steps, from where the step before them ends to where they end.
     zero
         The position of 0 on the scale of the bars.
     start, length
         The bar of the sum.
-    total
-        The sum of the steps.
-    rounding
-        What is missing in it without the digits that are not shown.
+    totals
+        The rounded sum of each column.
+    missing
+        What the rounded steps of each column lack of its total.
     """
 
     large: list[ShownStep]
     small: list[ShownStep]
-    share: float
-    shown: float
     small_start: float
     small_length: float
     zero: float
     start: float
     length: float
-    total: float
-    rounding: float
+    totals: dict[str, float]
+    missing: dict[str, float]
 
     @property
     def steps(self) -> list[ShownStep]:
@@ -529,38 +517,9 @@ class Fall:
         return {"viewed" if s.step.kind == "disliked" else s.step.kind for s in self.steps}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Waterfall(Fall):
-    """The steps of one score, and its parts, rounded so that they add up."""
-
-    explanation: Explanation
-    parts: dict[str, float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DifferenceFall(Fall):
-    """The steps from the second score to the first.
-
-    In each row `own - other` is `shown`, and each column sums to its total, the rounding included.
-
-    Attributes
-    ----------
-    totals, missing
-        The totals of the columns of the two items, and the rounding in each.
-    names_for, names_against
-        What speaks most for the item of the higher score, and what for the other.
-    """
-
-    difference: Difference
-    totals: tuple[float, float]
-    missing: tuple[float, float]
-    names_for: list[str]
-    names_against: list[str]
-
-
 @measured("model")
-def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfall:
-    """Return the steps of an item's score for one person."""
+def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> tuple[Explanation, Fall]:
+    """Return an item's score for one person, and its steps."""
     model = personal.catalogue.model
     found = model.explain(item_id, boost=personal.catalogue.boost, **personal.taste)
     steps, column = found.steps(zeros=True), personal.catalogue.tag_index.get(GENERAL)
@@ -569,52 +528,43 @@ def waterfall(personal: PersonalModel, item_id: ItemId, texts: Texts) -> Waterfa
     else:
         weight = float(model.decoder_[model.items_.index_of(found.item_id), column])
         steps = [replace(s, weight=weight) if s.kind == "general" else s for s in steps]
-    drawn = _draw(steps, lambda step: _row(step, (found.item_id,) * 2, personal, texts), personal)
-    added = {"general": found.general, "viewed": sum(found.viewed.values()), "boost": found.boost}
-    total, parts = round(found.score, DIGITS), {k: round(v, DIGITS) for k, v in added.items()}
-    return Waterfall(
-        **drawn,
-        explanation=found,
-        total=found.score,
-        rounding=_missing(total, drawn, "shown"),
-        parts={**parts, "tags": round(total - sum(parts.values()), DIGITS)},
-    )
+    totals = {"shown": round(found.score, DIGITS)}
+    return found, _draw(steps, totals, (found.item_id, found.item_id), personal, texts)
 
 
 @measured("model")
 def difference_fall(
     personal: PersonalModel, item_id: ItemId, other_id: ItemId, texts: Texts
-) -> DifferenceFall:
-    """Return the steps between the scores of two items for one person."""
+) -> tuple[Difference, Fall]:
+    """Return the difference of the scores of two items for one person, and its steps."""
     catalogue = personal.catalogue
     found = catalogue.model.compare(item_id, other_id, boost=catalogue.boost, **personal.taste)
-    steps, pair = found.steps(zeros=True), (found.item_id, found.other_id)
-    drawn = _draw(steps, lambda step: _row(step, pair, personal, texts), personal)
     own, other = round(found.score, DIGITS), round(found.other_score, DIGITS)
-    missing = _missing(own, drawn, "own"), _missing(other, drawn, "other")
-    way = 1 if found.difference >= 0 else -1
-    return DifferenceFall(
-        **drawn,
-        difference=found,
-        totals=(own, other),
-        missing=missing,
-        total=round(own - other, DIGITS),
-        rounding=round(missing[0] - missing[1], DIGITS),
-        names_for=_names(steps, way, personal, texts)[:N_FOR],
-        names_against=_names(steps, -way, personal, texts)[:N_AGAINST],
-    )
+    totals = {"own": own, "other": other, "shown": round(own - other, DIGITS)}
+    pair = (found.item_id, found.other_id)
+    return found, _draw(found.steps(zeros=True), totals, pair, personal, texts)
 
 
-def _missing(total: float, drawn: dict[str, Any], column: str) -> float:
-    """Return what the rounded numbers of a column lack of its total."""
-    shown = (getattr(step, column) for step in drawn["large"] + drawn["small"])
-    return round(total - float(sum(shown)), DIGITS)
+def parts_of_score(explanation: Explanation) -> dict[str, float]:
+    """Return the parts of a score, rounded so that they add up to the rounded score."""
+    viewed = sum(explanation.viewed.values())
+    added = {"general": explanation.general, "viewed": viewed, "boost": explanation.boost}
+    parts = {name: round(part, DIGITS) for name, part in added.items()}
+    tags = round(explanation.score, DIGITS) - sum(parts.values())
+    return {**parts, "tags": round(tags, DIGITS)}
 
 
 def _draw(
-    steps: Sequence[Step], row_of: Callable[[Step], AnyRow], personal: PersonalModel
-) -> dict[str, Any]:
-    """Return the fields of `Fall`: rounded numbers, and bars from the lowest sum to the highest."""
+    steps: Sequence[Step],
+    totals: dict[str, float],
+    pair: tuple[ItemId, ItemId],
+    personal: PersonalModel,
+    texts: Texts,
+) -> Fall:
+    """Return steps with rounded numbers, and with bars from the lowest sum to the highest.
+
+    `pair` are the items of the first and the second score.
+    """
     origin = steps[0].start if steps else 0.0
     sums = [0.0, *(step.end - origin for step in steps)]
     low, width = min(sums), (max(sums) - min(sums)) or 1.0
@@ -626,7 +576,8 @@ def _draw(
         )
 
     shown, running = list[ShownStep](), 0.0
-    for step, row in zip(steps, map(row_of, steps), strict=True):
+    for step in steps:
+        row = _row(step, pair, personal, texts)
         own, other = round(step.own or 0.0, DIGITS), round(step.other or 0.0, DIGITS)
         adds = round(step.adds if step.own is None else own - other, DIGITS)
         running = round(running + adds, DIGITS)
@@ -637,17 +588,21 @@ def _draw(
     n_large = len(steps) if n_small < MIN_FOLDED else len(steps) - n_small or len(steps)
     small_start, small_length = bar(sums[n_large], sums[-1])
     start, length = bar(0.0, sums[-1])
-    return {
-        "large": shown[:n_large],
-        "small": shown[n_large:],
-        "share": sum(step.share for step in steps[n_large:]),
-        "shown": round(sum(step.shown for step in shown[n_large:]), DIGITS),
-        "small_start": small_start,
-        "small_length": small_length,
-        "zero": bar(0.0, 0.0)[0],
-        "start": start,
-        "length": length,
+    missing = {
+        name: round(total - sum(getattr(each, name) for each in shown), DIGITS)
+        for name, total in totals.items()
     }
+    return Fall(
+        large=shown[:n_large],
+        small=shown[n_large:],
+        small_start=small_start,
+        small_length=small_length,
+        zero=bar(0.0, 0.0)[0],
+        start=start,
+        length=length,
+        totals=totals,
+        missing=missing,
+    )
 
 
 def _digits(row: AnyRow, step: Step, tags_weight: float) -> int:
@@ -663,7 +618,7 @@ def _digits(row: AnyRow, step: Step, tags_weight: float) -> int:
 
 
 def _row(step: Step, pair: tuple[ItemId, ItemId], personal: PersonalModel, texts: Texts) -> AnyRow:
-    """Return what a step is about; `pair` are the items of the first and the second score."""
+    """Return what a step is about."""
     if step.kind == "general":
         return tag_row(GENERAL, personal, texts)
     if step.kind == "tag":
@@ -684,10 +639,10 @@ def _more_viewed(step: Step, texts: Texts) -> str:
     return texts.count("{n} more that you viewed", "{n} more that you viewed", step.n)
 
 
-def _names(steps: Sequence[Step], way: int, personal: PersonalModel, texts: Texts) -> list[str]:
+def _names(fall: Fall, way: int, personal: PersonalModel, texts: Texts) -> list[str]:
     """Return the names of what differs in one direction, the largest first."""
     found = []
-    for step in sorted(steps, key=lambda step: -abs(step.adds)):
+    for step in sorted((each.step for each in fall.steps), key=lambda step: -abs(step.adds)):
         if way * step.adds <= 0:
             continue
         if step.kind == "general":

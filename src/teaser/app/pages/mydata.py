@@ -28,7 +28,7 @@ from teaser.app.http import (
     without_store,
 )
 from teaser.app.pages.cards import card_views, feature_views, general_row, plain_card, profile_view
-from teaser.app.pages.describe import MAX_LISTED, describe_balance, describe_filters, ending_presses
+from teaser.app.pages.describe import describe_balance, describe_filters, ending_presses
 from teaser.app.pages.render import (
     Form,
     PageContext,
@@ -144,8 +144,7 @@ def _shared_feed_page(request: Request, token: str, name: str, feed: Feed) -> Re
         token=token,
         has_dates=catalogue.dates is not None,
         presses=list(personal.presses.items()),
-        ends=ending_presses(personal.state, catalogue, texts)[:MAX_LISTED],
-        n_ends=len(personal.state.ends),
+        ends=ending_presses(personal.state, catalogue, texts),
         filters=describe_filters(feed.filters, catalogue, texts),
         variety=feed.variety,
         balance=describe_balance(feed.balance, texts)
@@ -191,10 +190,10 @@ def free_name(name: str, state: State) -> str:
 def event_calendar(request: Request, item_id: str) -> Response:
     """Send one event as a calendar."""
     catalogue = catalogue_of(request)
-    found = catalogue.card(item_id or request.query_params.get("id", "")).item_id
-    if catalogue.times(found) is None:
+    card = catalogue.card(item_id)
+    if catalogue.times(card.item_id) is None:
         raise UnknownNameError("event", item_id, hint="Only items with a date are in calendars.")
-    return _calendar(request, catalogue, [found], catalogue.card(found).title)
+    return _calendar(request, catalogue, [card.item_id], card.title)
 
 
 @router.get("/s/{token}/calendar.ics")
@@ -219,7 +218,7 @@ def feed_rss(request: Request, token: str) -> Response:
         entry = ElementTree.SubElement(channel, "item")
         _add(entry, title=card.title, link=page, guid=page, description="\n".join(described))
     body = ElementTree.tostring(rss, encoding="utf-8", xml_declaration=True)
-    return Response(body, media_type="application/rss+xml", headers={"cache-control": "no-store"})
+    return Response(body, media_type="application/rss+xml")
 
 
 def _shared_items(request: Request, token: str) -> tuple[str, list[ItemId]]:
@@ -254,10 +253,7 @@ def _calendar(
         lines += [f"DESCRIPTION:{_text(card.description)}"] if card.description else []
         lines.append("END:VEVENT")
     body = "".join(f"{_folded(line)}\r\n" for line in [*lines, "END:VCALENDAR"])
-    headers = {
-        "cache-control": "no-store",
-        "content-disposition": 'attachment; filename="calendar.ics"',
-    }
+    headers = {"content-disposition": 'attachment; filename="calendar.ics"'}
     return Response(body, media_type="text/calendar; charset=utf-8", headers=headers)
 
 
@@ -312,10 +308,7 @@ def export(request: Request) -> Response:
     visitor, services = visitor_of(request), services_of(request)
     # The id is internal to the server.
     found = export_of(services.store, visitor.person_id, catalogue_of(request), with_id=False)
-    headers = {
-        "content-disposition": 'attachment; filename="teaser.json"',
-        "cache-control": "no-store",
-    }
+    headers = {"content-disposition": 'attachment; filename="teaser.json"'}
     return Response(found, media_type="application/json", headers=headers)
 
 

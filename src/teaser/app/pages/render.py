@@ -34,7 +34,7 @@ from teaser.app.http import (
     valid_text,
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts, choose_language, texts_in
-from teaser.app.pages.cards import plain_card, tag_label
+from teaser.app.pages.cards import bold, plain_card, tag_label
 from teaser.app.pages.describe import (
     ActionSummary,
     compare_lists,
@@ -138,11 +138,7 @@ def render(
         "summary": None,
         "state": state,
     }
-    headers = {
-        "content-language": texts.language,
-        "vary": "cookie, accept-language",
-        "cache-control": "no-store",
-    }
+    headers = {"content-language": texts.language, "vary": "cookie, accept-language"}
     templates: Environment = getattr(request.app.state, "templates", environment())
     return HTMLResponse(templates.get_template(template).render(common | values), status, headers)
 
@@ -160,12 +156,8 @@ Form = Annotated[FormData, Depends(read_form)]
 
 
 def path_part(value: Any) -> str:
-    """Return the last part of an item's address.
-
-    Browsers remove the parts `.` and `..` from a path, so these ids go into the query.
-    """
-    text = str(value)
-    return f"?id={text}" if text in (".", "..") else quote(text, safe="")
+    """Return the last part of an item's address."""
+    return quote(str(value), safe="")
 
 
 def _page_path(request: Request) -> str:
@@ -195,9 +187,11 @@ def environment(own: str = "") -> Environment:
         themes=THEMES,
         durations=DURATIONS,
         max_presses=MAX_PRESSES,
+        bold=bold,
     )
     compact = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
     found.filters.update(path_part=path_part, compact=compact, colour=_colour, tag_label=_label)
+    found.filters.update(bold=bold)
     found.globals.update(parts=found.get_template("parts.html").module)
     return found
 

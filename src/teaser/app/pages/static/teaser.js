@@ -31,8 +31,7 @@ async function send(body, keepsOrder) {
 function readTrouble(text) {
   const page = new DOMParser().parseFromString(text, "text/html");
   const message = page.querySelector("[data-message]");
-  if (message) return message.textContent;
-  try { return JSON.parse(text).error.message; } catch { return document.body.dataset.offline; }
+  return message ? message.textContent : document.body.dataset.offline;
 }
 
 function say(trouble) {

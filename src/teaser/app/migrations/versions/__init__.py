@@ -1,1 +1,0 @@
-"""One change a file."""
