@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import inspect
 import ipaddress
+import itertools
 import json
 import logging
 import math
@@ -389,6 +390,7 @@ _API, _ADMIN = "/api/v1/", "/api/v1/admin/"
 _PERSON, _PERSON_ID = re.compile("/api/v1/people/([^/]+)"), re.compile("[A-Za-z0-9_-]{43}")
 # In place of a person's id: the user whom a header names, by an id of the key's owner.
 _OWN, _MAX_USER_ID = "own", 200
+_MAX_HEAD = 65_536  # the server below refuses longer addresses by itself
 _CLOSE = {"Connection": "close"}  # what is left of the body is not read
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")
 # Pages whose visitors need no cookie: readers of a shared list, those who just deleted their data.
@@ -545,8 +547,11 @@ class Guard:
             await self.refusal(request, error)(scope, receive, send_guarded)
 
     def _check_host(self, request: Request) -> None:
-        """Refuse a request under another name, or that comes too soon."""
+        """Refuse a request with a huge head, under another name, or that comes too soon."""
         path, address = request.scope["path"], address_of(request.scope)
+        if sum(map(len, itertools.chain(*request.scope["headers"]))) > _MAX_HEAD:
+            message = f"The headers are larger than {_MAX_HEAD:,} bytes. Remove some cookies."
+            raise RefusedError(431, "too_large", message, _CLOSE)
         if path == HEALTH:  # whoever asks, by whatever name, learns nothing
             return
         if not self.settings.is_own_host(request.headers.get("host", "")):

@@ -530,22 +530,21 @@ class Replayed:
     ----------
     events
         The events.
-    done, undone
-        The positions of the events that undo and redo would apply to, the next one last.
     draft
         The state as it is stored.
+    undo_seq, redo_seq
+        The numbers of the events, from 1, that undo and redo would apply to; None for none.
     """
 
     events: Sequence[Event]
-    done: Sequence[int]
-    undone: Sequence[int]
     draft: Draft
+    undo_seq: int | None
+    redo_seq: int | None
 
     def state(self, now: datetime | None = None) -> State:
         """Return the state at a time; None is before anything ends."""
-        undoable, redoable = (
-            self.events[places[-1]] if places else None for places in (self.done, self.undone)
-        )
+        seqs = self.undo_seq, self.redo_seq
+        undoable, redoable = (None if n is None else self.events[n - 1] for n in seqs)
         course = {"undoable": undoable, "redoable": redoable, "n_events": len(self.events)}
         return self.draft.state(now, **course)
 
@@ -564,7 +563,7 @@ def replay(events: Iterable[Event]) -> Replayed:
     draft = Draft()
     for place in done:
         draft.apply(known[place])
-    return Replayed(known, done, undone, draft)
+    return Replayed(known, draft, *(stack[-1] + 1 if stack else None for stack in (done, undone)))
 
 
 def state_of(events: Iterable[Event], now: datetime | None = None) -> State:

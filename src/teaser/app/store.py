@@ -16,11 +16,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from importlib import resources
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Self
 
 import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
 from sqlalchemy.exc import IntegrityError
 
 from teaser.app.database import Database
@@ -33,7 +36,6 @@ from teaser.app.state import (
     State,
     check,
     find_feed,
-    parts_of,
     replay,
     state_of,
 )
@@ -43,10 +45,11 @@ from teaser.errors import LimitError, ParameterError, StoreError, UnknownNameErr
 MAX_SHARES = 100
 # The most bytes that the events and shares of one person may take.
 MAX_BYTES = 2 * 2**20
-_SECONDS_TO_MAKE = 60.0
+_MIGRATION_SECONDS = 60.0
 _ATTEMPTS = 50
 _SHARE_ID = 16
 _PAGE = 50  # persons that are read or removed in one transaction
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Time(sa.TypeDecorator[datetime]):
@@ -188,9 +191,6 @@ _EVENTS = (
     .order_by(events.c.seq)
 )
 
-_SETTING = sa.select(setting.c.value).where(setting.c.name == sa.bindparam("name"))
-_KEY = "signing_key"
-
 
 @dataclass(frozen=True)
 class StoredEvent:
@@ -298,34 +298,34 @@ class Store:
         self._with_site = True
 
     def migrate(self) -> None:
-        """Make the tables that are missing; safe to call from several processes.
+        """Bring the tables to this version; safe to call from several processes.
 
         Only this method creates a file of SQLite. A database that is read-only is refused, and so
         is a file of SQLite with damaged pages.
         """
-        patient = Database(self.url, _SECONDS_TO_MAKE)
+        patient = Database(self.url, _MIGRATION_SECONDS)
         patient.make_file()
+        config = Config()
+        config.set_main_option("script_location", str(resources.files("teaser.app") / "migrations"))
 
-        def make(connection: sa.Connection) -> None:
+        def upgrade(connection: sa.Connection) -> None:
             if connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727001)")
-            metadata.create_all(connection)
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
             # A write, so that a read-only database is refused now.
             connection.execute(sa.update(setting).values(name=setting.c.name))
-            if connection.execute(_SETTING, {"name": _KEY}).scalar_one_or_none() is None:
-                row = {"name": _KEY, "value": secrets.token_urlsafe(32)}
-                connection.execute(sa.insert(setting).values(row))
 
         try:
             patient.check_file()
-            patient.write(make)
+            patient.write(upgrade)
             patient.empty_log()
         finally:
             patient.close()
 
     def ping(self) -> None:
         """Raise `StoreError` unless the database answers and has its tables."""
-        self._setting(_KEY)
+        self._setting("signing_key")
 
     def close(self) -> None:
         """Close all connections."""
@@ -341,7 +341,7 @@ class Store:
     @cached_property
     def signing_key(self) -> bytes:
         """The key that signs tokens of the site: made with the tables, shared by all processes."""
-        return str(self._setting(_KEY)).encode()
+        return str(self._setting("signing_key")).encode()
 
     def create_person(self, token: str | None = None) -> str:
         """Add a person and return the id; one with a token is a visitor of the site.
@@ -667,9 +667,8 @@ class Store:
         return self.database.read(lambda c: c.execute(query).all())
 
     def _setting(self, name: str) -> str | None:
-        return self.database.read(
-            lambda c: c.execute(_SETTING, {"name": name}).scalar_one_or_none()
-        )
+        query = sa.select(setting.c.value).where(setting.c.name == name)
+        return self.database.read(lambda c: c.execute(query).scalar_one_or_none())
 
     def _person(self, connection: sa.Connection, person_id: str) -> Any:
         """Return the row of a person, who must be known."""
@@ -700,8 +699,7 @@ class Store:
             return after, {"undo_seq": seq, "redo_seq": None}
         stored = self.database.read(lambda c: self._events(c, row.id, row.version))
         found = replay([*(Event(each.kind, each.data) for each in stored), event])
-        undo_seq, redo_seq = (p[-1] + 1 if p else None for p in (found.done, found.undone))
-        return found.state(now), {"undo_seq": undo_seq, "redo_seq": redo_seq}
+        return found.state(now), {"undo_seq": found.undo_seq, "redo_seq": found.redo_seq}
 
     def _append(self, row: Any, event: Event, now: datetime, changed: dict[str, Any]) -> bool:
         """Store an event and the state after it; return False if another event came first."""
@@ -767,26 +765,36 @@ def _add_bytes(connection: sa.Connection, person_id: str, size: int) -> None:
     connection.execute(change.values(bytes=person.c.bytes + size))
 
 
+@dataclass(frozen=True)
+class _Timed:
+    """An item in an event, with the time of the event; equal to the same item at any time."""
+
+    item: ItemId
+    at: datetime = field(compare=False)
+
+
 def _visits(rows: Iterable[tuple[str, dict[str, Any], datetime]], since: datetime) -> Visits:
     """Return what counts of the events of one person, given as kind, data and time."""
-    events = [(Event(kind, data), at) for kind, data, at in rows]
-    found = replay(event for event, _ in events)
-    viewed_at: dict[ItemId, datetime] = {}
-    for place in found.done:
-        event, at = events[place]
-        for part in parts_of(event):
-            if part.kind == "view":
-                viewed_at[part.data["item"]] = at
-            elif part.kind == "import":  # what was imported was not viewed here
-                viewed_at.clear()
+    draft: Any = replay(Event(kind, _timed(kind, data, at)) for kind, data, at in rows).draft
     views = (
-        View(item, strength, viewed_at[item])
-        for item, strength in found.draft.history.items()
-        if item in viewed_at
-        and viewed_at[item] >= since
-        and item not in found.draft.hidden
-        and strength > 0
+        View(key.item, strength, key.at)
+        for key, strength in draft.history.items()
+        if key.at >= since and key not in draft.hidden and strength > 0
     )
-    feeds = [Feed.from_json(feed) for feed in found.draft.feeds.values()]
+    feeds = [Feed.from_json(feed) for feed in draft.feeds.values()]
     presses = {tag: n for feed in feeds for tag, n in feed.presses.items()}
     return Visits(tuple(views), presses)
+
+
+def _timed(kind: str, data: dict[str, Any], at: datetime) -> dict[str, Any]:
+    """Return the data of an event, its items with the time, so that a replay has the last one.
+
+    What was imported was not viewed here, so it is older than any view that counts.
+    """
+    if kind == "several":
+        return {"actions": [[each, _timed(each, own, at)] for each, own in data["actions"]]}
+    if kind == "import":
+        state = data["state"]
+        items = {n: [(_Timed(i, _NEVER), x) for i, x in state[n]] for n in ("history", "hidden")}
+        return {"state": {**state, **items}}
+    return {**data, "item": _Timed(data["item"], at)} if "item" in data else data

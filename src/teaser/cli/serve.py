@@ -175,8 +175,8 @@ def _store(url: str) -> "Store":
 def check_packages() -> None:
     """Raise `MissingPackageError` unless the packages of the application are installed."""
     try:
+        import alembic  # noqa: F401
         import fastapi  # noqa: F401
-        import sqlalchemy  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingPackageError("The application", str(error.name), extra="serve") from None
