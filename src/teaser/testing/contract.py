@@ -343,7 +343,7 @@ class TaggedModelContract(ModelContract):
         assert fitted.recommend_batch(histories, presses, k=7) == single
         _assert_same_scores(fitted.score_batch(data.X[:3], presses), single, data, self.rtol)
 
-    def test_a_press_moves_one_affinity_as_the_profile_says(self, fitted: Any) -> None:
+    def test_a_press_moves_one_affinity_by_a_step(self, fitted: Any) -> None:
         learned = fitted.profile(["i1", "i5"])
         before = learned.affinities
         after = fitted.profile(["i1", "i5"], {"labels=free": 1}).affinities
