@@ -272,13 +272,6 @@ class TestFrames:
                 read_table(source)
 
 
-@pytest.mark.parametrize("form", ["frame", "csv"])
-def test_a_column_named_like_a_pattern_is_refused(write: Write, form: str) -> None:
-    source = write("x.csv", "a,^b$\n1,2\n") if form == "csv" else {"a": [1], "^b$": [2]}
-    with pytest.raises(TableError, match=r"A column cannot be called '\^b\$'\. Rename it"):
-        read_table(source)
-
-
 PATH = Path("x.dat")
 
 

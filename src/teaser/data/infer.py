@@ -1,7 +1,7 @@
 """Infer tag rules and display roles from a table, for the owner to review."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,6 @@ from teaser.data.rules import (
     as_years,
 )
 from teaser.data.tags import feature_words
-from teaser.errors import counted, shortened
 
 _SEPARATORS = ("|", ";", ", ", ",")
 _COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
@@ -122,20 +121,6 @@ def free_text_notes(skipped: Mapping[str, str]) -> tuple[str, ...]:
         for column, why in skipped.items()
         if why == FREE_TEXT
     )
-
-
-def number_notes(items: pl.DataFrame, rules: Iterable[Rule]) -> tuple[str, ...]:
-    """Return which columns of numbers have cells of text, which count as missing."""
-    notes = []
-    columns = {rule.column for rule in rules if isinstance(rule, Number)}
-    for cells in items.get_columns():
-        if cells.name in columns and cells.dtype == pl.String:
-            bad = cells.filter(as_numbers(cells).is_null() & (cells.str.strip_chars() != ""))
-            if len(bad):
-                shown = ", ".join(repr(shortened(text)) for text in bad.unique().sort()[:3])
-                found = f"{counted(len(bad), 'cell')} of {cells.name!r}"
-                notes.append(f"{found} without a number count as missing, such as {shown}.")
-    return tuple(notes)
 
 
 def _is_of_numbers(guess: Rule | str, column: pl.Series) -> bool:

@@ -14,7 +14,6 @@ from teaser.data.infer import (
     free_text_notes,
     infer_roles,
     infer_rules,
-    number_notes,
 )
 from teaser.data.interactions import as_ids, check_items
 from teaser.data.matrix import Ids, ItemId, read_only
@@ -84,11 +83,7 @@ def describe_items(
     for warning in warnings:
         REPORT_LOG.warning(warning)
     roles = given.roles or infer_roles(table, item=item)
-    notes = (
-        *free_text_notes(given.skipped),
-        *number_notes(table, given.tags),
-        *address_warnings(table, roles),
-    )
+    notes = (*free_text_notes(given.skipped), *address_warnings(table, roles))
     return {
         "S": tagged.S,
         "tags": tagged.tags,

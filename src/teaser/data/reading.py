@@ -112,13 +112,6 @@ def named_errors(name: str) -> Iterator[None]:
         raise type(error)(f"{name}: {error}") from error
 
 
-def check_names(names: Iterable[str]) -> None:
-    """Raise `TableError` for a name of a column that polars would read as a pattern."""
-    for name in names:
-        if name.startswith("^") and name.endswith("$"):
-            raise TableError(f"A column cannot be called {name!r}. Rename it.")
-
-
 def need_columns(frame: pl.DataFrame, columns: Iterable[str], what: str) -> None:
     """Raise `TableError` unless the frame has the columns."""
     for column in columns:
@@ -212,7 +205,6 @@ def read(
         where = f" in {source}" if isinstance(source, str | Path) else ""
         found = ", ".join(table.frame.columns) or "none"
         raise TableError(f"There are no rows of {what}{where}. Found columns: {found}.")
-    check_names(table.frame.columns)
     return table if long is None else widen(table, long)
 
 
@@ -424,7 +416,6 @@ def read_delimited(
     elif has_header := _replace_names(names, fields, path):
         first = shown(", ".join(fields[0]))
         notes.append(f"the first line of {path} has names, {first}; columns replaces them")
-    check_names(names)
     if twice := [name for name, n in Counter(names).items() if n > 1]:
         raise TableError(
             f"{path} has more than one column {twice[0]!r}. {headless or 'Rename all but one.'}"
