@@ -151,8 +151,6 @@ def _year_rule(name: str, years: pl.Series, min_items: int, *, feature: str = ""
 
 def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
     """Return a rule for one column, or the reason for skipping it."""
-    if column.name.strip().lower() == "popularity":
-        return _POPULARITY
     filled = column.drop_nulls()
     if not _plain(column.name):
         return "it has no name"

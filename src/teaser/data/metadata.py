@@ -200,11 +200,6 @@ class UserFeatures:
     report: UserFeatureReport = field(repr=False)
 
     def __post_init__(self) -> None:
-        if self.Q.shape[1] != len(self.tags):
-            raise DataError(
-                f"Q needs a column for each user tag: found {len(self.tags):,} user tags and "
-                f"{self.Q.shape[1]:,} columns."
-            )
         object.__setattr__(self, "Q", read_only(self.Q))
 
     def at(self, rows: Any) -> "UserFeatures":
