@@ -321,8 +321,7 @@ class _Board:
     Lever A covers lever B if A is at least as effective as B against every rival. Moving a press
     from B to A then leaves no rival further ahead, as long as A moves by full steps, which no press
     exceeds. The search skips B where A is pressed and not exhausted, and where A is not pressed and
-    could take all of B's presses: an equally good answer with no more tags exists without B. If
-    both reach equally far, the search never presses B more often than A, as they could be swapped.
+    could take all of B's presses: an equally good answer with no more tags exists without B.
     """
 
     def __init__(self, case: _Case, rows: Array, now: Array, max_presses: int, time: _Time) -> None:
@@ -355,15 +354,10 @@ class _Board:
             covers[place] = (row >= W).all(axis=1)
         # Above the diagonal only: of two equal levers, the earlier covers the later.
         covers = np.triu(covers, 1)
-        reaches = [tuple(lever.reach.tolist()) for lever in self.levers]
-        number = {reach: n for n, reach in enumerate(dict.fromkeys(reaches))}
-        kind = np.array([number[reach] for reach in reaches], dtype=int)
-        alike = covers & (kind[:, None] == kind)
-        self.alike = [np.flatnonzero(column) for column in alike.T]
         covers &= (self.whole > 0)[:, None]
         self.covered_by = [np.flatnonzero(column) for column in covers.T]
         binding = covers & (most <= self.whole[:, None])
-        self.price = np.where(binding, self.whole[:, None], alike).sum(axis=0)
+        self.price = (binding * self.whole[:, None]).sum(axis=0)
 
     def answers(self, total: int, k: int) -> list[dict[int, int]]:
         """Return the choices of exactly `total` presses that pass the rivals, fewest tags first."""
@@ -417,11 +411,10 @@ class _Board:
         pressed, whole = path[:, above], self.whole[above]
         free = (pressed >= whole) | (pressed == 0)
         least = np.where(pressed == 0, whole, 0).max(axis=1, initial=0)
-        most = path[:, self.alike[t]].min(axis=1, initial=len(lever.reach))
         parts = [(gaps, left, path)]
         for m in range(1, min(len(lever.reach) - 1, int(left.max())) + 1):
             self.time.check()
-            able = (left >= m) & (m > least) & (m <= most) & free.all(axis=1)
+            able = (left >= m) & (m > least) & free.all(axis=1)
             further = path[able]
             further[:, t] = m
             parts.append((gaps[able] - lever.reach[m] * lever.weights, left[able] - m, further))
