@@ -151,8 +151,6 @@ def _add_extras(movies: pl.DataFrame, folder: Folder) -> pl.DataFrame:
         _listed("genres"),
         *(_listed(column) for column in _CREDITS),
     )
-    known = movies["movieId"].is_in(extras["movieId"].implode())
-    LOG.info(f"{known.sum():,} of {movies.height:,} movies have extra information.")
     # Some copies of movies.dat have the replacement character in place of accented letters.
     whole = pl.when(~pl.col("title").str.contains("\ufffd")).then(pl.col("title"))
     return _join(movies, extras, suffix="_extra").select(
@@ -289,17 +287,11 @@ def _principals(path: Path, wanted: pl.DataFrame, roles: dict[str, str]) -> pl.D
 
 
 def _name_credited(credited: pl.DataFrame, folder: Folder) -> pl.DataFrame:
-    """Add the names of the credited; log how many have none in IMDb's table."""
+    """Add the names of the credited; who has none in IMDb's table is left out."""
     path = folder.need("names", "name.basics.tsv")
     wanted = credited.select("nconst").drop_nulls().unique()
     names = _read_imdb_table(path, ["nconst", "primaryName"], wanted)
     known = names.drop_nulls().unique("nconst", keep="first")
-    if known.height < wanted.height:
-        missing = wanted.join(known, on="nconst", how="anti")["nconst"].sort()
-        LOG.info(
-            f"{len(missing):,} of {wanted.height:,} credited names are not in {path}, such as "
-            f"{missing[0]}."
-        )
     return credited.join(known, on="nconst", how="inner", maintain_order="left")
 
 
