@@ -96,7 +96,6 @@ class PartSurvey:
 
     name: str
     report: ReadReport
-    size: PartSize
     chosen: pl.DataFrame
     users: pl.Series
     squares: float
@@ -136,7 +135,6 @@ class Reader(RowReader):
         return PartSurvey(
             name=name,
             report=report,
-            size=PartSize.of(report),
             chosen=pairs.group_by("item", maintain_order=True).len("count"),
             users=lengths["user"],
             squares=float((lengths["len"].cast(pl.Float64) ** 2).sum()),
@@ -262,7 +260,7 @@ class Partitions:
         _check_apart(found)
         return Survey(
             report=_sum_reports(found, chosen.height),
-            sizes=tuple(part.size for part in found),
+            sizes=tuple(PartSize.of(part.report) for part in found),
             chosen=chosen,
             squares=sum(part.squares for part in found),
             strengths=sum(part.strengths for part in found),
