@@ -20,7 +20,6 @@ from teaser.data.interactions import as_ids
 from teaser.data.reading import (
     Table,
     check_wide,
-    find_long,
     read_delimited,
     read_table,
     widen,
@@ -502,12 +501,7 @@ class TestWide:
 
 
 class TestRecognised:
-    def test_by_the_names_of_its_columns(self) -> None:
-        assert find_long(Table(LONG_TABLE_ROWS), "id") == ("id", "property", "value")
-        other = LONG_TABLE_ROWS.rename({"property": "Attribute-Name", "value": "attributeValue"})
-        assert find_long(Table(other), "id") == ("id", "Attribute-Name", "attributeValue")
-
-    def test_other_names_ask_for_the_option(self) -> None:
+    def test_a_table_in_long_form_asks_for_the_option(self) -> None:
         rows = pl.concat([LONG_TABLE_ROWS.rename({"property": "sort", "value": "what"})] * 5)
         rows = rows.with_columns(what=pl.col("what") + pl.int_range(pl.len()).cast(pl.String))
         with pytest.raises(
