@@ -129,9 +129,6 @@ def _find_item(
     likely += others if len(others) == 1 or not likely else []
     if given is not None and given not in table.frame.columns:
         raise _missing(table, given, "interactions", "item", likely)
-    if given is None and not likely and items is not None and not table.headless:
-        unnamed = (c for c in columns if c not in items.frame.columns)
-        likely = [c for c in unnamed if _shared(items.frame, table.frame[c])]
     tried = [given] if given is not None else likely
     if not tried:
         raise _missing(table, "item_id", "interactions", "item", likely)
