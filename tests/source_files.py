@@ -20,10 +20,10 @@ MOVIES_DAT = (
 )
 USERS_DAT = "1::F::1::10::48067\n2::M::56::16::70072-1234\n"
 EXTRAS_DAT = (
+    "11::N/A::1970::UNRATED::N/A::N/A::N/A::N/A::N/A::N/A::N/A\r\n"
     "10::The Lantern::1995::PG::22 Nov 1995::Animation, Family::Ann Ox, Bo Ey(co-director)"
     '::Ann Ox (story), Cy Du (story), Ann Ox (screenplay), Di Em (novel "Up, Down")'
     "::Ed Fa, Gil Ho::A boy: he says:: hello.::https://pictures.example/10.jpg\r\n"
-    "11::N/A::1970::UNRATED::N/A::N/A::N/A::N/A::N/A::N/A::N/A\r\n"
 )
 RATINGS_CSV = "userId,movieId,rating,timestamp\n1,1,4.0,964982703\n1,2,2.5,964981247\n2,1,5.0,7\n"
 MOVIES_CSV = (

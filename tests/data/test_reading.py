@@ -20,7 +20,6 @@ from teaser.data.interactions import as_ids
 from teaser.data.reading import (
     Table,
     check_wide,
-    find_long,
     read_delimited,
     read_table,
     widen,
@@ -272,13 +271,6 @@ class TestFrames:
                 read_table(source)
 
 
-@pytest.mark.parametrize("form", ["frame", "csv"])
-def test_a_column_named_like_a_pattern_is_refused(write: Write, form: str) -> None:
-    source = write("x.csv", "a,^b$\n1,2\n") if form == "csv" else {"a": [1], "^b$": [2]}
-    with pytest.raises(TableError, match=r"A column cannot be called '\^b\$'\. Rename it"):
-        read_table(source)
-
-
 PATH = Path("x.dat")
 
 
@@ -509,12 +501,7 @@ class TestWide:
 
 
 class TestRecognised:
-    def test_by_the_names_of_its_columns(self) -> None:
-        assert find_long(Table(LONG_TABLE_ROWS), "id") == ("id", "property", "value")
-        other = LONG_TABLE_ROWS.rename({"property": "Attribute-Name", "value": "attributeValue"})
-        assert find_long(Table(other), "id") == ("id", "Attribute-Name", "attributeValue")
-
-    def test_other_names_ask_for_the_option(self) -> None:
+    def test_a_table_in_long_form_asks_for_the_option(self) -> None:
         rows = pl.concat([LONG_TABLE_ROWS.rename({"property": "sort", "value": "what"})] * 5)
         rows = rows.with_columns(what=pl.col("what") + pl.int_range(pl.len()).cast(pl.String))
         with pytest.raises(

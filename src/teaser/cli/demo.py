@@ -90,21 +90,20 @@ def demo(
         print_lines(["", f"The model is in {folder}: try teaser info {folder} --find Ghent"])
 
 
-def demo_model(seed: int = 0, *, n_events: int = 2400, n_users: int = 9000) -> Path:
+def demo_model(seed: int) -> Path:
     """Return the folder of a cached model of the generated events.
 
     It is fitted at the first call, and again when some of its events are a week old.
     """
-    folder = user_cache_path("teaser") / f"events-{__version__}-{n_events}-{n_users}-{seed}"
+    folder = user_cache_path("teaser") / f"events-{__version__}-{seed}"
     try:
         model = load(folder, Teaser)
         if (model.table_["date"] >= date.today() - _MAX_AGE).all():
             return folder
     except ArtifactError:
         shutil.rmtree(folder, ignore_errors=True)
-    dataset = events.dataset(seed=seed, n_events=n_events, n_users=n_users)
     with progress_bar(err, "preparing") as update:
-        fit(dataset, callback=update).save(folder)
+        fit(events.dataset(seed=seed), callback=update).save(folder)
     return folder
 
 

@@ -28,7 +28,6 @@ from teaser.model import load
 from teaser.model.build import placed
 from teaser.model.estimate import say_seconds
 from teaser.model.extensions.groups import Groups
-from teaser.model.extensions.remainder import without_neighbours
 from teaser.model.partitioned import as_bytes
 from teaser.model.teaser import Teaser
 
@@ -114,10 +113,6 @@ def fit(
         out.print(draw_recipe(model.recipe_))
     found = f"{counted(model.iterations_, 'iteration')}, residual {model.residual_:.1e}"
     out.print(found, highlight=False)
-    has_neighbours = model.remainder is not None and model.remainder.neighbours
-    if has_neighbours and (n_alone := without_neighbours(model.remainder_)):
-        text = "without neighbours: nobody chose them with another, so viewed items add nothing"
-        print_lines([f"{counted(n_alone, 'item')} {text}"])
     named = shlex.quote(str(folder))
     print_next(f"teaser serve {named}, or teaser recommend {named} --history ITEM")
 

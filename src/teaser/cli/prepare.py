@@ -184,7 +184,7 @@ def prepare(
         return
     print_lines(dataset.lines())
     if request.rules is None:
-        out.print(f"\n[bold]Tag rules[/], also in {written}:\n", soft_wrap=True)
+        out.print(f"\n[bold]Tag rules[/], to be edited in {written}:\n", soft_wrap=True)
         out.print(dataset.rules.to_toml(), markup=False, highlight=False, soft_wrap=True)
     if dataset.user_features is not None and request.user_rules is None:
         out.print(f"\n[bold]Rules of user features[/] in {folder / USER_RULES}", soft_wrap=True)
@@ -410,17 +410,12 @@ def _write_rules(rules: Rules, folder: Path, given: Path | None, option: str) ->
     Rules that an earlier call inferred, and nobody edited, are replaced.
     """
     path = folder / (USER_RULES if option == "--user-rules" else "rules.toml")
-    beside = path.with_suffix(".inferred.toml")
-    if path.exists() and given is not None:
-        return path
-    if path.exists() and not is_unedited(path):
+    if not path.exists() or (given is None and is_unedited(path)):
+        rules.write(path, option=option)
+    elif given is None:
         err.print(
-            f"[yellow]warning:[/] {escape(str(path))} differs from the rules used now and is kept. "
-            f"Pass it with {option} to use it. The rules used are in {beside.name} beside it.",
+            f"[yellow]warning:[/] {escape(str(path))} was edited, is kept and not used. "
+            f"Pass it with {option} to use it.",
             soft_wrap=True,
         )
-        path = beside
-    elif beside.exists() and is_unedited(beside):
-        beside.unlink()
-    rules.write(path, option=option)
     return path

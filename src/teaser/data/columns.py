@@ -11,6 +11,7 @@ import polars as pl
 
 from teaser.data.interactions import RowReader, as_date, as_ids, as_seconds
 from teaser.data.reading import COLUMN_NAMES, EARLIEST, Table, snake_case
+from teaser.data.rules import as_numbers
 from teaser.errors import TableError, closest
 
 _USERS = COLUMN_NAMES["users"]
@@ -128,9 +129,6 @@ def _find_item(
     likely += others if len(others) == 1 or not likely else []
     if given is not None and given not in table.frame.columns:
         raise _missing(table, given, "interactions", "item", likely)
-    if given is None and not likely and items is not None and not table.headless:
-        unnamed = (c for c in columns if c not in items.frame.columns)
-        likely = [c for c in unnamed if _shared(items.frame, table.frame[c])]
     tried = [given] if given is not None else likely
     if not tried:
         raise _missing(table, "item_id", "interactions", "item", likely)
@@ -258,9 +256,10 @@ def unused_notes(table: Table, reader: RowReader) -> list[str]:
 def _rating_note(columns: list[pl.Series], name: str) -> str | None:
     """Return a warning if there is a column of ratings, with the rule to give."""
     for column in columns:
-        if snake_case(column.name).rpartition("_")[2] not in _RATINGS:
+        is_rating = snake_case(column.name).rpartition("_")[2] in _RATINGS
+        if not is_rating or not column.dtype.is_numeric():
             continue
-        values = _numbers(column).to_numpy()
+        values = as_numbers(column).drop_nulls().to_numpy()
         if len(set(values.tolist())) < 2:
             continue
         low, high = float(values.min()), float(values.max())
@@ -299,11 +298,3 @@ def _sample_times(column: pl.Series) -> list[float]:
     except TableError:
         return []
     return times if len(times) >= _MOSTLY * len(sample) else []
-
-
-def _numbers(column: pl.Series) -> pl.Series:
-    """Return the finite numbers of a column; none if its type is another."""
-    if not column.dtype.is_numeric():
-        return pl.Series([], dtype=pl.Float64)
-    numbers = column.cast(pl.Float64)
-    return numbers.filter(numbers.is_finite().fill_null(False))

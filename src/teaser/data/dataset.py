@@ -21,7 +21,6 @@ from teaser.data.interactions import (
     RowReader,
     Strength,
     as_ids,
-    checked_disliked,
     checked_times,
     disliked_line,
     entries_in_rows,
@@ -102,22 +101,11 @@ class Dataset:
     notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("S",) if isinstance(self.X, Interactions) else ("X", "S"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
-        if self.disliked is not None:
-            object.__setattr__(self, "disliked", checked_disliked(self.disliked, self.X))
-        if self.user_features is not None and self.user_features.Q.shape[0] != self.n_users:
-            raise DataError(
-                f"There are {self.n_users:,} users and {self.user_features.Q.shape[0]:,} rows of "
-                "user features. Select both: user_features=dataset.user_features.at(rows)."
-            )
+        for name in ("X", "S", "disliked"):
+            if sp.issparse(getattr(self, name)):
+                object.__setattr__(self, name, read_only(getattr(self, name)))
         if self.times is not None:
             object.__setattr__(self, "times", checked_times(self.times, int(self.X.nnz)))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # A copy is as immutable as what it is a copy of; counts are made again when asked for.
-        vars(self).update({name: each for name, each in state.items() if name != "item_counts"})
-        self.__post_init__()
 
     @classmethod
     def from_tables(

@@ -1,7 +1,7 @@
 """Infer tag rules and display roles from a table, for the owner to review."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,6 @@ from teaser.data.rules import (
     as_years,
 )
 from teaser.data.tags import feature_words
-from teaser.errors import counted, shortened
 
 _SEPARATORS = ("|", ";", ", ", ",")
 _COORDINATES = ("latitude", "longitude", "lat", "lon", "lng")
@@ -124,20 +123,6 @@ def free_text_notes(skipped: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def number_notes(items: pl.DataFrame, rules: Iterable[Rule]) -> tuple[str, ...]:
-    """Return which columns of numbers have cells of text, which count as missing."""
-    notes = []
-    columns = {rule.column for rule in rules if isinstance(rule, Number)}
-    for cells in items.get_columns():
-        if cells.name in columns and cells.dtype == pl.String:
-            bad = cells.filter(as_numbers(cells).is_null() & (cells.str.strip_chars() != ""))
-            if len(bad):
-                shown = ", ".join(repr(shortened(text)) for text in bad.unique().sort()[:3])
-                found = f"{counted(len(bad), 'cell')} of {cells.name!r}"
-                notes.append(f"{found} without a number count as missing, such as {shown}.")
-    return tuple(notes)
-
-
 def _is_of_numbers(guess: Rule | str, column: pl.Series) -> bool:
     is_number = isinstance(guess, Category) and column.dtype.is_numeric()
     return isinstance(guess, Number) or is_number
@@ -166,8 +151,6 @@ def _year_rule(name: str, years: pl.Series, min_items: int, *, feature: str = ""
 
 def _guess(column: pl.Series, roles: list[str], min_items: int) -> Rule | str:
     """Return a rule for one column, or the reason for skipping it."""
-    if column.name.strip().lower() == "popularity":
-        return _POPULARITY
     filled = column.drop_nulls()
     if not _plain(column.name):
         return "it has no name"

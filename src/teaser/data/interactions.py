@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.condition import Conditions
-from teaser.data.matrix import ItemId, read_only, value_matrix
+from teaser.data.matrix import ItemId, value_matrix
 from teaser.data.reading import EARLIEST, EXAMPLES, Refusal, first_ids, need_columns, shown
 from teaser.errors import DataError, ParameterError, TableError, counted
 from teaser.parameters import check_number
@@ -740,20 +740,6 @@ def _decay(age: Any, half_life: float) -> Any:
     """Return 2^(-age / half_life) for ages in seconds."""
     with np.errstate(over="ignore"):
         return np.exp2(-age / DAY / half_life)
-
-
-def checked_disliked(matrix: Any, X: sp.csr_array) -> sp.csr_array:
-    """Return disliked items as a read-only matrix that fits the interactions X."""
-    rows = sp.csr_array(matrix, dtype=np.float32)
-    rows.sort_indices()
-    if rows.shape != X.shape:
-        raise DataError(
-            f"The disliked items are {rows.shape[0]:,} x {rows.shape[1]:,}, and the interactions "
-            f"{X.shape[0]:,} x {X.shape[1]:,}. Select the same users of both."
-        )
-    if not (np.isfinite(rows.data) & (rows.data < 0)).all():
-        raise DataError("The strengths of disliked items must be finite numbers below 0.")
-    return read_only(rows)
 
 
 def with_disliked(X: sp.csr_array, disliked: sp.csr_array | None) -> sp.csr_array:

@@ -14,7 +14,6 @@ from teaser.data.infer import (
     free_text_notes,
     infer_roles,
     infer_rules,
-    number_notes,
 )
 from teaser.data.interactions import as_ids, check_items
 from teaser.data.matrix import Ids, ItemId, read_only
@@ -84,11 +83,7 @@ def describe_items(
     for warning in warnings:
         REPORT_LOG.warning(warning)
     roles = given.roles or infer_roles(table, item=item)
-    notes = (
-        *free_text_notes(given.skipped),
-        *number_notes(table, given.tags),
-        *address_warnings(table, roles),
-    )
+    notes = (*free_text_notes(given.skipped), *address_warnings(table, roles))
     return {
         "S": tagged.S,
         "tags": tagged.tags,
@@ -205,11 +200,6 @@ class UserFeatures:
     report: UserFeatureReport = field(repr=False)
 
     def __post_init__(self) -> None:
-        if self.Q.shape[1] != len(self.tags):
-            raise DataError(
-                f"Q needs a column for each user tag: found {len(self.tags):,} user tags and "
-                f"{self.Q.shape[1]:,} columns."
-            )
         object.__setattr__(self, "Q", read_only(self.Q))
 
     def at(self, rows: Any) -> "UserFeatures":

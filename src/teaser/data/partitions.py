@@ -69,24 +69,14 @@ class PartSize:
     rows: int
     users: int
     interactions: int
-    bytes: int
 
     @classmethod
-    def of(cls, report: ReadReport, source: Any) -> Self:
-        """Return the size of a part; a table in memory has no bytes."""
-        size = 0
-        if is_url(source):
-            system, path = _file_system(source)
-            size = int(system.size(path) or 0)
-        elif isinstance(source, str):
-            size = Path(source).stat().st_size
-        return cls(report.rows, report.users, report.interactions, size)
+    def of(cls, report: ReadReport) -> Self:
+        """Return the size of a part that was read."""
+        return cls(report.rows, report.users, report.interactions)
 
     def __str__(self) -> str:
-        return (
-            f"{self.rows:,} rows, {self.interactions:,} interactions of {self.users:,} users, "
-            f"{self.bytes:,} bytes"
-        )
+        return f"{self.rows:,} rows, {self.interactions:,} interactions of {self.users:,} users"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +96,6 @@ class PartSurvey:
 
     name: str
     report: ReadReport
-    size: PartSize
     chosen: pl.DataFrame
     users: pl.Series
     squares: float
@@ -146,7 +135,6 @@ class Reader(RowReader):
         return PartSurvey(
             name=name,
             report=report,
-            size=PartSize.of(report, source),
             chosen=pairs.group_by("item", maintain_order=True).len("count"),
             users=lengths["user"],
             squares=float((lengths["len"].cast(pl.Float64) ** 2).sum()),
@@ -158,7 +146,7 @@ class Reader(RowReader):
     ) -> tuple[pl.Series, sp.csr_array]:
         """Return the users of a part, and it as users x items; raise if it changed since."""
         pairs, report = self.read_pairs(name, source)
-        found = PartSize.of(report, source)
+        found = PartSize.of(report)
         if found != size:
             raise DataError(
                 f"{name} has changed since the data set was prepared: now {found}, "
@@ -272,7 +260,7 @@ class Partitions:
         _check_apart(found)
         return Survey(
             report=_sum_reports(found, chosen.height),
-            sizes=tuple(part.size for part in found),
+            sizes=tuple(PartSize.of(part.report) for part in found),
             chosen=chosen,
             squares=sum(part.squares for part in found),
             strengths=sum(part.strengths for part in found),

@@ -52,8 +52,6 @@ _ROWS_PER_ITEM = 1.5
 COLUMN_NAMES: dict[str, list[str]] = tomllib.loads(
     Path(__file__).with_name("column_names.toml").read_text(encoding="utf-8")
 )
-_PROPERTIES = COLUMN_NAMES["properties"]
-_VALUES = COLUMN_NAMES["values"]
 # Between the words of bookTitle, ImageURL and ratings5.
 _BETWEEN = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
 
@@ -110,13 +108,6 @@ def named_errors(name: str) -> Iterator[None]:
         if name.startswith("the "):
             raise
         raise type(error)(f"{name}: {error}") from error
-
-
-def check_names(names: Iterable[str]) -> None:
-    """Raise `TableError` for a name of a column that polars would read as a pattern."""
-    for name in names:
-        if name.startswith("^") and name.endswith("$"):
-            raise TableError(f"A column cannot be called {name!r}. Rename it.")
 
 
 def need_columns(frame: pl.DataFrame, columns: Iterable[str], what: str) -> None:
@@ -212,20 +203,15 @@ def read(
         where = f" in {source}" if isinstance(source, str | Path) else ""
         found = ", ".join(table.frame.columns) or "none"
         raise TableError(f"There are no rows of {what}{where}. Found columns: {found}.")
-    check_names(table.frame.columns)
     return table if long is None else widen(table, long)
 
 
 def tidy(table: Table, key: str, name: str, *, long: bool = True) -> Table:
     """Return a table with HTML entities decoded, blank texts missing and, of items, one row each.
 
-    A table in long form whose columns are called property and value, or similarly, is made wide;
-    another one is refused with the option to give.
+    A table in long form is refused with the option to give.
     """
-    columns = find_long(table, key) if long else None
-    if columns is not None:
-        table = widen(table, columns)
-    elif long:
+    if long:
         check_wide(table, key)
     frame, notes = decode_entities(table.frame, name=name, but=key)
     frame = frame.with_columns(
@@ -424,7 +410,6 @@ def read_delimited(
     elif has_header := _replace_names(names, fields, path):
         first = shown(", ".join(fields[0]))
         notes.append(f"the first line of {path} has names, {first}; columns replaces them")
-    check_names(names)
     if twice := [name for name, n in Counter(names).items() if n > 1]:
         raise TableError(
             f"{path} has more than one column {twice[0]!r}. {headless or 'Rename all but one.'}"
@@ -967,17 +952,6 @@ def _plain(column: pl.Series) -> pl.Series:
         return column
     cells = column.list.first()
     return typed(cells) if cells.dtype == pl.String else cells
-
-
-def find_long(table: Table, item: str) -> tuple[str, ...] | None:
-    """Return id, property and value if a table of items has columns of these names, else None."""
-    frame = table.frame
-    if not _repeats(frame, item):
-        return None
-    lower = {snake_case(column): column for column in reversed(frame.columns) if column != item}
-    prop = next((lower[name] for name in _PROPERTIES if name in lower), None)
-    value = next((lower[name] for name in _VALUES if name in lower), None)
-    return None if prop is None or value is None else (item, prop, value)
 
 
 def check_wide(table: Table, item: str) -> None:

@@ -378,9 +378,7 @@ def _one_value(words: pl.Series) -> pl.Series:
 
 
 def _as_tuple(value: Any) -> Any:
-    """Return lists and arrays as tuples of plain values; `check` refuses the rest."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
+    """Return lists as tuples, also within tables; `check` refuses the rest."""
     if isinstance(value, Mapping):
         return {name: _as_tuple(each) for name, each in value.items()}
     return tuple(value) if isinstance(value, list) else value

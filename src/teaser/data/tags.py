@@ -495,10 +495,8 @@ def no_tags(rules: Rules) -> str:
     )
 
 
-def near_equal_tags(
-    S: sp.csr_array, overlap: float = NEAR_EQUAL
-) -> Iterator[tuple[int, int, float]]:
-    """Yield pairs of tags i < j, on two items or more, whose items overlap by more than this.
+def near_equal_tags(S: sp.csr_array) -> Iterator[tuple[int, int, float]]:
+    """Yield pairs of tags i < j, on two items or more, whose items overlap by `NEAR_EQUAL`.
 
     The overlap is Jaccard's: the items that have both, over the items that have one or both.
     """
@@ -510,7 +508,7 @@ def near_equal_tags(
         both = sp.coo_array(of_tag[first : first + _BLOCK] @ binary)
         i, j = both.row + first, both.col
         shares = both.data / (counts[i] + counts[j] - both.data)
-        near = np.flatnonzero((i < j) & (shares > overlap) & (both.data > 1))
+        near = np.flatnonzero((i < j) & (shares > NEAR_EQUAL) & (both.data > 1))
         yield from zip(i[near].tolist(), j[near].tolist(), shares[near].tolist(), strict=True)
 
 

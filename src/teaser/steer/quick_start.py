@@ -16,8 +16,6 @@ from teaser.parameters import check_k
 _KNOWN = (30, 150)
 # The most chosen items represent possible tastes.
 _TASTES = 1_000
-# The most popular items whose nearness is kept: the well-known ones, were some of them shown.
-_KEPT = _KNOWN[1] + 50
 
 Array = NDArray[Any]
 
@@ -25,8 +23,7 @@ Array = NDArray[Any]
 class QuickStart:
     """The space of tastes of a model, from which items to ask about are chosen for many visitors.
 
-    What does not depend on a visitor is computed once: the directions of the most chosen items, and
-    how near they are to the well-known ones.
+    What does not depend on a visitor is computed once: the directions of the most chosen items.
 
     Parameters
     ----------
@@ -42,7 +39,6 @@ class QuickStart:
         self._order = np.lexsort((np.arange(len(model.items_)), -model.popularity_))
         self._tastes = self._order[:_TASTES]
         self._rows = _directions(model, self._tastes, self._weights)
-        self._nearness = _cosines(self._rows, self._rows[:_KEPT])
 
     def picks(
         self, picks: Iterable[ItemId] = (), *, shown: Iterable[ItemId] = (), k: int = 6
@@ -55,16 +51,13 @@ class QuickStart:
         known = np.flatnonzero(~np.isin(self._order, before))[:n_known]
         worth = _likelihood(self.model, self._tastes, picked)
         reached = self._near(before).max(axis=1, initial=0.0)
-        # Most are among the kept ones, unless very many were shown.
-        n_kept = int(np.searchsorted(known, self._nearness.shape[1]))
-        nearness = self._nearness[:, known[:n_kept]]
-        if n_kept < len(known):
-            nearness = np.hstack([nearness, self._near(self._order[known[n_kept:]])])
-        return [items[i] for i in self._order[known[_cover(worth, nearness, reached, k)]].tolist()]
+        taken = _cover(worth, self._near(self._order[known]), reached, k)
+        return [items[i] for i in self._order[known[taken]].tolist()]
 
     def _near(self, places: Sequence[int] | Array) -> Array:
-        """Return how near items are to each taste (tastes x items)."""
-        return _cosines(self._rows, _directions(self.model, places, self._weights))
+        """Return how near items are to each taste: the cosine, 0 for opposite directions."""
+        rows = _directions(self.model, places, self._weights)
+        return np.asarray(np.maximum(0, self._rows @ rows.T))
 
 
 def quick_picks(
@@ -134,11 +127,6 @@ def _directions(model: TaggedModel, places: Sequence[int] | Array, weights: Arra
     rows = (values * weights).astype(np.float32)
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(length > 0, length, 1))
-
-
-def _cosines(tastes: Array, rows: Array) -> Array:
-    """Return the cosines of directions (tastes x items); opposite tastes count as unrelated."""
-    return np.asarray(np.maximum(0, tastes @ rows.T))
 
 
 def _cover(worth: Array, nearness: Array, reached: Array, k: int) -> list[int]:

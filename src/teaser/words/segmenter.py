@@ -287,8 +287,6 @@ _PRIORITY = {
 _STOPS = frozenset(".;!?:…。؟|")
 _COMMAS = frozenset(",()[]{}–—،、")
 _ENDS = frozenset({"comma", "stop"})
-# The most words such as "again" of a request that are looked at.
-_MOST_BACK = 40
 _JOINS = frozenset("&/+")
 # An item id as it is typed: letters and figures.
 _ID = re.compile(r"(?=[\w-]*\d)(?=[\w-]*[^\W\d])[\w-]{2,64}")
@@ -560,7 +558,7 @@ class Segmenter:
 def _takes_back(clause: list[Atom], said: list[tuple[int, str]]) -> bool:
     """Return whether a clause undoes what was hidden: unhide jazz, show jazz again."""
     start, end = clause[0].start, clause[-1].end
-    own = {key for at, key in said[:_MOST_BACK] if start <= at < end}
+    own = {key for at, key in said if start <= at < end}
     signs = [Sign.parse(atom.value) for atom in clause if atom.kind == "sign"]
     is_negative = any(sign is not None and sign.negative for sign in signs)
     return "alone" in own or ({"show", "with_show"} <= own and not is_negative)

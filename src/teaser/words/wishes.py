@@ -323,12 +323,8 @@ class Sign:
         return Wish(self.kind, name, self.steps, lasts=self.lasts, words=words)
 
 
-# Kinds of which one wish says all.
-_ALONE = frozenset({"variety", "when"})
 # The most wishes of one reading: as many as a visitor can look through before they apply.
 MOST_WISHES = 20
-# The most wishes about one thing that are compared.
-_MOST = 50
 
 
 @dataclass(frozen=True)
@@ -382,14 +378,8 @@ def find_contradictions(
     They are: presses in both directions on one tag; a tag that is wanted and excluded; bounds
     that leave no number; two periods without a common day; two values for variety.
     """
-    now, placed = today or date.today(), list(enumerate(wishes))
-    # Only wishes about the same can contradict; so many pairs are never looked at.
-    about: dict[str, list[tuple[int, Wish]]] = {}
-    for place, wish in placed:
-        about.setdefault(wish.kind if wish.kind in _ALONE else wish.name, []).append((place, wish))
-    pairs = (pair for group in about.values() for pair in combinations(group[:_MOST], 2))
-    found = [(i, one, other) for (i, one), (_, other) in pairs if _contradict(one, other, now)]
-    return tuple((one, other) for _, one, other in sorted(found, key=lambda each: each[0]))
+    now = today or date.today()
+    return tuple(pair for pair in combinations(wishes, 2) if _contradict(*pair, now))
 
 
 def refuse_contradictions(wishes: Iterable[Wish], *, today: date | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec
 import polars as pl
 
 from teaser.data.dataset import Dataset
-from teaser.data.reading import MAX_BAD_SHARE, need_columns, read_table
+from teaser.data.reading import MAX_BAD_SHARE, need_columns, read, read_table
 from teaser.data.rules import ListOf, Rule, Rules
 from teaser.errors import DataError, ParameterError, TableError, closest
 from teaser.files import open_unpacked
@@ -77,47 +77,12 @@ def read_csv(path: Path, what: str, types: Mapping[str, type[pl.DataType]]) -> p
     return frame
 
 
-def read_dat(path: Path, columns: Sequence[str], *, wide: str) -> pl.DataFrame:
-    """Read lines of fields separated by `::`, all as text.
-
-    Parameters
-    ----------
-    path
-        A file in UTF-8 or Latin-1.
-    columns
-        The names of the fields.
-    wide
-        The one field whose text may contain `::`.
-    """
-    raw = b"".join(read_lines(path))
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-    fields = "::".join("(.*)" if column == wide else "(.*?)" for column in columns)
-    cells = pl.col("line").str.strip_chars_end("\r").str.extract_groups(f"^{fields}$")
-    rows = (
-        pl.DataFrame({"line": text.split("\n")})
-        .with_row_index("number", 1)
-        .filter(pl.col("line").str.strip_chars() != "")
-        .with_columns(cells.struct.rename_fields(list(columns)))
-        .unnest("line")
-    )
-    if not rows.height:
-        raise TableError(f"{path} is empty.")
-    bad = rows.filter(pl.col(columns[0]).is_null())["number"].to_list()
-    why = f"have fewer than {len(columns)} fields separated by '::'"
-    report_bad(path, bad, rows.height, why)
-    return rows.drop_nulls(columns[0]).select(pl.col(columns).str.strip_chars())
-
-
-def as_numbers(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Turn text columns into integers, where every cell is one."""
-    for column in columns:
-        whole = frame[column].cast(pl.Int64, strict=False)
-        if whole.null_count() == frame[column].null_count():
-            frame = frame.with_columns(whole)
-    return frame
+def read_dat(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    """Read lines of fields separated by `::`, in UTF-8 or Latin-1."""
+    table = read(path, columns=columns, delimiter="::", encoding="latin-1")
+    for refusal in table.refused:
+        LOG.warning("%s: %s", path, refusal)
+    return table.frame.with_columns(pl.col(pl.String).str.strip_chars())
 
 
 def read_lines(path: Path) -> Iterator[bytes]:

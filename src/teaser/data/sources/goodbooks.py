@@ -77,9 +77,6 @@ def _read_books(folder: Folder) -> pl.DataFrame:
         books = books.rename({"book_id": "goodreads_book_id", "id": "book_id"})
     need_columns(books, _NEEDED, f"the books of {path}")
     year = pl.col("original_publication_year").cast(pl.Float64, strict=False).cast(pl.Int64)
-    ancient = int(books.select((year < 1).sum()).item())
-    if ancient:
-        LOG.info(f"{ancient:,} books from before the year 1 get no decade.")
     names = pl.col("authors").str.replace_all(r"\s+", " ").str.split(", ")
     return books.select(
         "book_id",

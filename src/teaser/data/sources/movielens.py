@@ -13,7 +13,6 @@ from teaser.data.sources.folder import (
     Folder,
     Source,
     add_list,
-    as_numbers,
     list_rules,
     make_rules,
     read_csv,
@@ -31,8 +30,8 @@ _EXTRAS = (
     *(*_CREDITS, "plot", "poster"),
 )
 _AGES = {
-    "1": "under 18", "18": "18-24", "25": "25-34", "35": "35-44", "45": "45-49", "50": "50-55",
-    "56": "56 and over",
+    1: "under 18", 18: "18-24", 25: "25-34", 35: "35-44", 45: "45-49", 50: "50-55",
+    56: "56 and over",
 }  # fmt: skip
 _OCCUPATIONS = (
     "other or not specified", "academic/educator", "artist", "clerical/admin",
@@ -59,12 +58,10 @@ def read_movielens_1m(folder: str | Path) -> Source:
     files = Folder(Path(folder))
     path = files.need("ratings", "ratings.dat", "ratings.csv")
     if ".dat" in path.suffixes:
-        columns = [*_RATING, "timestamp"]
-        ratings = as_numbers(read_dat(path, columns, wide="timestamp"), *columns)
+        ratings = read_dat(path, [*_RATING, "timestamp"])
     else:
         ratings = read_csv(path, "ratings", _RATING)
-    path = files.need("movies", "movies.dat")
-    items = _tidy_movies(as_numbers(read_dat(path, [*_MOVIE], wide="title"), "movieId"))
+    items = _tidy_movies(read_dat(files.need("movies", "movies.dat"), [*_MOVIE]))
     roles = {"title": "title"}
     tags = _common_rules()
     if files.find("movies_extrainfos.dat"):
@@ -132,11 +129,12 @@ def _read_users(folder: Folder) -> pl.DataFrame | None:
     path = folder.find("users.dat")
     if path is None:
         return None
-    users = read_dat(path, ["userId", "gender", "age", "occupation", "zip"], wide="zip")
-    return as_numbers(users, "userId").with_columns(
+    users = read_dat(path, ["userId", "gender", "age", "occupation", "zip"])
+    occupations = dict(enumerate(_OCCUPATIONS))
+    return users.with_columns(
         pl.col("gender").replace({"F": "female", "M": "male"}),
-        pl.col("age").replace(_AGES),
-        pl.col("occupation").replace({str(i): name for i, name in enumerate(_OCCUPATIONS)}),
+        pl.col("age").replace_strict(_AGES, default=None),
+        pl.col("occupation").replace_strict(occupations, default=None),
     )
 
 
@@ -146,18 +144,13 @@ def _add_extras(movies: pl.DataFrame, folder: Folder) -> pl.DataFrame:
     What the extra file lacks for a movie stays as movies.dat has it.
     """
     path = folder.need("extra information", "movies_extrainfos.dat")
-    extras = as_numbers(read_dat(path, _EXTRAS, wide="plot"), "movieId")
+    extras = read_dat(path, _EXTRAS)
     extras = extras.with_columns(pl.col(pl.String).replace(["N/A", ""], None)).with_columns(
-        pl.col("year").str.extract(r"(\d{4})").cast(pl.Int64),
+        pl.col("year").cast(pl.String).str.extract(r"(\d{4})").cast(pl.Int64),
         pl.col("release_date").str.to_date("%d %b %Y", strict=False),
         _listed("genres"),
         *(_listed(column) for column in _CREDITS),
     )
-    if extras["movieId"].dtype != movies["movieId"].dtype:
-        extras = extras.with_columns(pl.col("movieId").cast(pl.String))
-        movies = movies.with_columns(pl.col("movieId").cast(pl.String))
-    known = movies["movieId"].is_in(extras["movieId"].implode())
-    LOG.info(f"{known.sum():,} of {movies.height:,} movies have extra information.")
     # Some copies of movies.dat have the replacement character in place of accented letters.
     whole = pl.when(~pl.col("title").str.contains("\ufffd")).then(pl.col("title"))
     return _join(movies, extras, suffix="_extra").select(
@@ -294,17 +287,11 @@ def _principals(path: Path, wanted: pl.DataFrame, roles: dict[str, str]) -> pl.D
 
 
 def _name_credited(credited: pl.DataFrame, folder: Folder) -> pl.DataFrame:
-    """Add the names of the credited; log how many have none in IMDb's table."""
+    """Add the names of the credited; who has none in IMDb's table is left out."""
     path = folder.need("names", "name.basics.tsv")
     wanted = credited.select("nconst").drop_nulls().unique()
     names = _read_imdb_table(path, ["nconst", "primaryName"], wanted)
     known = names.drop_nulls().unique("nconst", keep="first")
-    if known.height < wanted.height:
-        missing = wanted.join(known, on="nconst", how="anti")["nconst"].sort()
-        LOG.info(
-            f"{len(missing):,} of {wanted.height:,} credited names are not in {path}, such as "
-            f"{missing[0]}."
-        )
     return credited.join(known, on="nconst", how="inner", maintain_order="left")
 
 
