@@ -4,13 +4,16 @@ The bounds were chosen on people who were not in the fit, with 80 % of their his
 how often people of whom something was said chose such items afterwards, against everybody's rate.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.tags import Tag
@@ -42,8 +45,25 @@ _COMMON, _LEAST_EXPECTED, _LESS = 0.05, 2, 0.5
 # One item says nothing of a person.
 _LEAST_LIKED = 2
 
-# Of each model: the tags that tell something also where no item of the history carries them.
-_TELLING: WeakKeyDictionary[Carriers, Array] = WeakKeyDictionary()
+# A group is described by a tag that at least this share of its items have, and of all items at most
+# that share.
+_MOSTLY, _RARE = 0.5, 1 / 8
+_YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What the tags of a model tell: columns that do also where no item of the history has them.
+
+    `mostly` is for each group that is named by titles the column of the tag that describes it;
+    -1 for none, and for other tags.
+    """
+
+    telling: Array
+    mostly: Array
+
+
+_TOLD: WeakKeyDictionary[Carriers, _Told] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -96,6 +116,9 @@ class Statement:
         The absolute leaning, in standard deviations of the person's scores.
     like
         For a discovered tag the titles of some items of the history that carry it.
+    mostly
+        For a discovered tag that is named by titles the tag that most of its items have, if they
+        have one in common.
     """
 
     kind: Literal["known", "guessed"]
@@ -104,6 +127,7 @@ class Statement:
     evidence: Evidence
     strength: float = field(default=0.0, compare=False)
     like: tuple[str, ...] = ()
+    mostly: Tag | None = None
 
 
 def statements(
@@ -120,9 +144,11 @@ def statements(
       items of the history carry it, and its rate there is clearly above everybody's. Those come
       first whose leaning and rate, against everybody's, are highest, after the plainest fact:
       48 comedies of 51 films go before three by one director. A group that is named by items has
-      at least three of the history, and at most half of it.
+      at least three of the history, at most half of it, and two that no statement before is
+      about. A year is not said.
     - Guessed: they stand far above it, and no item of the history carries the tag, where none was
-      to be expected. Most items state something of its feature.
+      to be expected. Most items state something of its feature. Most items of a group that is
+      named by items have another tag in common.
     - Away: they stand clearly below it, the tag is common, and its rate in the history is less
       than half everybody's.
 
@@ -193,6 +219,8 @@ def say(statement: Statement) -> str:
     named, evidence = join_values(statement.tags), statement.evidence
     if statement.like:
         named = f"items like {join_names(statement.like)}"
+    if statement.mostly is not None:
+        named += f" (mostly {statement.mostly.label})"
     if statement.kind == "guessed":
         # Whether an item is like those of a group, nobody can check.
         is_group = any(tag.discovered for tag in statement.tags)
@@ -259,6 +287,8 @@ class _Groups:
         columns = [j for j, tag in enumerate(self.profile.tags) if not tag.discovered]
         declared = np.isin(np.arange(len(own)), self.group[columns])
         is_known &= declared | ((own > _LEAST_OWN) & (2 * own <= self.length))
+        years = [j for j, tag in enumerate(self.profile.tags) if _YEAR.fullmatch(tag.value)]
+        is_known[self.group[years]] = False
         # Why an item of the history belongs to an avoided group, nobody could follow.
         is_away &= declared | (own == 0)
         is_plain = declared & (lean >= _PLAIN) & (own >= _MORE * expected) & (o > expected)
@@ -274,7 +304,10 @@ class _Groups:
         sizes = np.where(is_known & declared & may_rise, surprise, -np.inf)
         first *= 1 + (is_plain & (sizes == sizes.max(initial=-np.inf)))
         blocked = np.zeros(len(own), dtype=bool)
+        mostly = self._mostly()
+        is_guess &= declared | (mostly >= 0)
         found: list[Statement] = []
+        said = set[int]()
         sorts: tuple[tuple[int, Literal["known", "guessed"], Literal[1, -1], Array, Array], ...] = (
             (known, "known", 1, first + lift, is_known & may_rise),
             # Of two guesses as strong, the one about more items says more.
@@ -283,18 +316,18 @@ class _Groups:
         )
         for n, kind, way, order, allowed in sorts:
             told: list[set[int]] = []
-            named = set[int]()
             groups = self._first(order, allowed, blocked)
             while len(told) < n and (g := next(groups, None)) is not None:
-                items = self._items(g)
-                # Of a group that is named by items, fewer than two new ones say nothing.
-                is_new = (
-                    bool(declared[g]) or not way > 0 or len(items - named) >= min(2, len(items))
-                )
-                is_new &= all(len(items & each) <= _SAME_ITEMS * len(items | each) for each in told)
+                items, before = self._items(g), set[int]().union(*told)
+                is_new = all(len(items & each) <= _SAME_ITEMS * len(items | each) for each in told)
+                # Of a group that is named by items, fewer than two new ones say nothing, nor does
+                # one that a tag describes of which something was said.
+                if way > 0 and not declared[g]:
+                    is_new &= len(items - before) >= min(2, len(items))
+                    is_new &= mostly[g] not in said
                 if is_new:
-                    found.append(self.statement(kind, way, g, named))
-                    named |= items if found[-1].like else set()
+                    found.append(self.statement(kind, way, g, before, int(mostly[g])))
+                    said |= {g, int(mostly[g])} - {-1}
                     told.append(items)
         return found
 
@@ -304,6 +337,7 @@ class _Groups:
         leaning: Literal[1, -1],
         g: int,
         named: Collection[int] = (),
+        mostly: int = -1,
     ) -> Statement:
         """Return a statement about a group; it names items not yet named, if there are any."""
         evidence = Evidence(int(self.own[g]), self.length, float(self.others[g]))
@@ -315,27 +349,26 @@ class _Groups:
             left = items.difference(named) or items
             like = tuple(title for place, title in pairs if place in left)
         strength = abs(float(self.strength[g]))
-        return Statement(kind, leaning, tags, evidence, strength, like[:N_LIKE])
+        common = None if mostly < 0 else self.profile.tags[self._members(mostly)[0]]
+        return Statement(kind, leaning, tags, evidence, strength, like[:N_LIKE], common)
+
+    @cached_property
+    def _told(self) -> _Told:
+        carriers = self.base.carriers
+        if carriers not in _TOLD:
+            _TOLD[carriers] = _find_told(self.profile.tags, carriers)
+        return _TOLD[carriers]
 
     def _telling(self) -> Array:
-        """Return which groups have a tag of a feature that most items state, or a discovered one.
+        """Return which groups have a tag that tells something also where nobody carries it."""
+        return np.isin(np.arange(len(self.own)), self.group[self._told.telling])
 
-        That no item of the history is said to be stylish says little where few items are tagged.
-        Bare numbers, such as years, are left out: they tell nothing as a guess.
-        """
-        if self.base.carriers not in _TELLING:
-            features, numbers = number_features(self.profile.tags)
-            carriers = self.base.carriers.items
-            states = np.zeros((len(features), carriers.shape[1]), dtype=bool)
-            states[np.repeat(numbers, self.base.carriers.counts), carriers.indices] = True
-            common = states.mean(axis=1) >= _STATED
-            telling = [
-                j
-                for j, tag in enumerate(self.profile.tags)
-                if tag.discovered or (common[numbers[j]] and not tag.is_bare)
-            ]
-            _TELLING[self.base.carriers] = np.array(telling, dtype=np.int64)
-        return np.isin(np.arange(len(self.own)), self.group[_TELLING[self.base.carriers]])
+    def _mostly(self) -> Array:
+        """Return the group of near-equal tags that describes each group; -1 for none (groups)."""
+        out = np.full(len(self.own), -1)
+        columns = np.flatnonzero(self._told.mostly >= 0)
+        out[self.group[columns]] = self.group[self._told.mostly[columns]]
+        return out
 
     def _items(self, g: int) -> set[int]:
         """Return the liked items of the history that carry a group; all carriers if none does."""
@@ -363,6 +396,38 @@ class _Groups:
         nested = self.profile.nested
         for j in self._members(g) if nested is not None else ():
             blocked[self.group[nested.indices[nested.indptr[j] : nested.indptr[j + 1]]]] = True
+
+
+def _find_told(tags: Sequence[Tag], carriers: Carriers) -> _Told:
+    """Return what the tags of a model tell.
+
+    A tag tells something where most items state something of its feature: that no item of the
+    history is said to be stylish says little where few items are tagged. Bare numbers tell nothing
+    as a guess. Discovered tags do.
+    """
+    items, counts = carriers.items, carriers.counts
+    features, numbers = number_features(tags)
+    states = np.zeros((len(features), items.shape[1]), dtype=bool)
+    states[np.repeat(numbers, counts), items.indices] = True
+    common = states.mean(axis=1) >= _STATED
+    telling = [
+        j
+        for j, tag in enumerate(tags)
+        if tag.discovered or (common[numbers[j]] and not tag.is_bare)
+    ]
+    mostly, share = np.full(len(tags), -1), counts / items.shape[1]
+    groups = np.array([j for j, tag in enumerate(tags) if tag.is_titles and counts[j]], dtype=int)
+    able = [not tag.discovered and not tag.is_bare for tag in tags]
+    rare = np.flatnonzero(np.array(able, dtype=bool) & (counts > 0) & (share <= _RARE))
+    if len(groups) and len(rare):
+        both = sp.csr_array(items[groups].astype(np.float64) @ items[rare].astype(np.float64).T)
+        part = both.data / np.repeat(counts[groups], np.diff(both.indptr))
+        # Of several, the one that most have and that is rare elsewhere.
+        both.data = np.where(part >= _MOSTLY, part * -np.log(share[rare])[both.indices], 0.0)
+        best = np.asarray(both.argmax(axis=1)).ravel()
+        found = np.asarray(both.max(axis=1).todense()).ravel() > 0
+        mostly[groups[found]] = rare[best[found]]
+    return _Told(np.array(telling, dtype=np.int64), mostly)
 
 
 def _leaning_and_unit(

@@ -426,7 +426,7 @@ class Picks(Schema):
     picks: list[FoundItem]
 
 
-@of(steer.Statement, "like")
+@of(steer.Statement, "like", "mostly")
 class Statement(Schema):
     """One sentence about a profile; `denial` are the presses by which a person disagrees.
 

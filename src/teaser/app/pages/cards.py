@@ -285,10 +285,13 @@ def _places(catalogue: Catalogue) -> dict[str, NDArray[Any]]:
 
 
 def _name_of_statement(statement: Statement, catalogue: Catalogue, texts: Texts) -> str:
-    if statement.like:
-        return texts("items like {titles}", titles=texts.join(statement.like))
     # Near-equal tags are named together.
-    return " / ".join(joint_names(statement.tags, catalogue, texts))
+    named = " / ".join(joint_names(statement.tags, catalogue, texts))
+    if statement.like:
+        named = texts("items like {titles}", titles=texts.join(statement.like))
+    if statement.mostly is None:
+        return named
+    return texts("{items} (mostly {tag})", items=named, tag=texts.full_tag(statement.mostly))
 
 
 REASON_PARTS = ("tags", "viewed", "general", "site")
