@@ -32,6 +32,7 @@ from teaser.data.tags import (
 from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
 from teaser.leaning import Carriers, find_carriers, find_group_carriers
+from teaser.model.extensions.weights import scale_rows
 from teaser.parameters import is_number
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
@@ -292,10 +293,8 @@ class ItemTable:
 
     @classmethod
     def unpack(cls, content: Content) -> Self:
-        """Return what `pack` gave; raise `ValueError` where its parts do not fit together."""
+        """Return what `pack` gave."""
         metadata, counted = content.tables["items"], np.array(content.arrays["popularity"])
-        if counted.shape != (len(metadata),) or counted.dtype.kind != "f":
-            raise ValueError("its items and their popularity are of different sizes")
         title_column = content.settings["title"]
         return cls(saved_ids(metadata.to_series(0), "items"), metadata, counted, title_column)
 
@@ -459,12 +458,10 @@ class TagTable:
 
     @classmethod
     def unpack(cls, content: Content) -> Self:
-        """Return what `pack` gave; raise `ValueError` where its parts do not fit together."""
-        n_items, n_tags = content.settings["shape"]
+        """Return what `pack` gave."""
         tags = tags_from(content.tables["tags"])
-        D = unpack("decoder", content.arrays, (n_items, n_tags)).astype(np.float64)
-        if (n_items, n_tags) != (len(content.tables["items"]), len(tags)):
-            raise ValueError("its decoder, items and tags are of different sizes")
+        shape = (len(content.tables["items"]), len(tags))
+        D = unpack("decoder", content.arrays, shape).astype(np.float64)
         basis = Basis.unpack(content)
         named = content.settings.get("aliases", [])
         aliases = {Tag(*old): Tag(*new) for old, new in named}
@@ -476,7 +473,7 @@ class TagTable:
     def pack(self) -> Packed:
         """Return settings, arrays and tables to be saved."""
         own = Packed(
-            {"rules": self.rules.as_dict(), "shape": list(self.decoder.shape)},
+            {"rules": self.rules.as_dict()},
             pack("decoder", self.decoder),
             {"tags": tag_frame(self.tags)},
         )
@@ -753,10 +750,7 @@ class TagTable:
 
     def scaled(self, scale: Array) -> "TagTable":
         """Return a table without a basis, whose decoder has row i multiplied by scale[i]."""
-        D = self.decoder
-        data = D.data * np.repeat(scale, np.diff(D.indptr))
-        scaled = sp.csr_array((data, D.indices, D.indptr), shape=D.shape)
-        return replace(self, decoder=scaled, item_scale=scale)
+        return replace(self, decoder=scale_rows(self.decoder, scale), item_scale=scale)
 
 
 def nested_pairs(carried: sp.csr_array) -> tuple[sp.coo_array, Array]:
