@@ -25,7 +25,7 @@ from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.explain import Difference, Explanation, Parts, find_parts
 from teaser.leaning import LeaningBase, find_spread
-from teaser.model._arrays import kernels_for
+from teaser.model._kernels import dot_rows
 from teaser.model.all_lists import ListOptions, list_columns
 from teaser.model.base import Model
 from teaser.model.extensions.discovered import n_declared
@@ -290,8 +290,9 @@ class TaggedModel(Model, abstract=True):
         steering: Steering = DEFAULT_STEERING,
     ) -> Array:
         """Return the score of every item for users given as rows of histories (users x items)."""
+        self.check_fitted()
         states = self.user_states(self.check_histories(X), presses, steering=steering, about=about)
-        return self.score_states(states)
+        return self._score_block(states, NO_FILTERS)
 
     def score_states(self, states: UserStates) -> Array:
         """Return the score of every item for several users (users x items)."""
@@ -310,7 +311,6 @@ class TaggedModel(Model, abstract=True):
         *,
         shown: int = 20,
         about: sp.csr_array | None = None,
-        steering: Steering = DEFAULT_STEERING,
     ) -> ListShares:
         """Return the mean share of each feature and part in the scores of recommended items.
 
@@ -329,7 +329,7 @@ class TaggedModel(Model, abstract=True):
         sizes = [np.zeros((0, len(self.tag_table_.features[0]) + 1))]
         for some in user_blocks(rows.shape[0], len(self.item_table_)):
             known = None if about is None else about[some]
-            states = self.user_states(rows[some], steering=steering, about=known)
+            states = self.user_states(rows[some], about=known)
             user, place = np.nonzero(lists[some, :shown] >= 0)
             parts = self._parts(states, user, lists[some][user, place])
             sizes.append(score_sizes(self.tag_table_, parts))
@@ -338,11 +338,8 @@ class TaggedModel(Model, abstract=True):
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (users x items)."""
         D = self.decoder_
-        fast = kernels_for(len(affinities) * D.nnz)
-        if fast is None:
-            return np.asarray((D @ affinities.T).T)  # a D', D being the sparse factor
         scores = np.empty((len(affinities), D.shape[0]))
-        fast.dot_rows(D.indptr, D.indices, D.data, affinities, scores)
+        dot_rows(D.indptr, D.indices, D.data, affinities, scores)
         return scores
 
     def decode_viewed(self, rows: sp.csr_array) -> Array:
@@ -428,7 +425,7 @@ class TaggedModel(Model, abstract=True):
         return packed | Packed({"transparency": self.transparency_.as_dict()})
 
     def unpack(self, content: Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        """Set what `pack` returned."""
         super().unpack(content)
         self._tag_table = TagTable.unpack(content)
         measured = content.settings.get("transparency")

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.model.base import Model
+from teaser.model.scores import top_k_rows
 from teaser.model.tables import check_dataset
 from teaser.parameters import check_count
 
@@ -62,46 +63,28 @@ class ItemKNN(Model):
         return np.asarray((rows.astype(np.float64) @ self.similarity_).toarray())
 
 
-# A block of counts is a sparse matrix that may be nearly full: keep it near 50 MB.
+# Cosines of one block of items with all others, in double precision: 32 MB.
 _CELLS = 2**22
 
 
 def nearest_neighbours(X: sp.csr_array, counts: Array, k: int) -> sp.csr_array:
     """Return the cosines of each item with the k items most like it (items x items, sparse)."""
     X = sp.csr_array(X, dtype=np.float64)
-    Xt = X.T.tocsr()
-    n_items = X.shape[1]
+    Xt, n_items = X.T.tocsr(), X.shape[1]
     # The squared length of each column: the number of users, where no interaction has a strength.
     squares = np.bincount(X.indices, weights=np.square(X.data), minlength=n_items)
-    width = max(1, _CELLS // max(1, n_items))
-    found: list[tuple[Array, Array]] = []
-    for first in range(0, n_items, width):
+    height, found = max(1, _CELLS // n_items), []
+    for first in range(0, n_items, height):
+        own = np.arange(first, min(first + height, n_items))
         # Rows of X'X: how many users chose both items, by their strengths.
-        both = sp.csr_array(Xt[first : first + width] @ X)
-        for row in range(both.shape[0]):
-            part = slice(both.indptr[row], both.indptr[row + 1])
-            pairs = both.indices[part], both.data[part]
-            found.append(_nearest(first + row, *pairs, squares, counts, k))
-    starts = np.cumsum([0, *(len(places) for places, _ in found)])
-    places = np.concatenate([np.zeros(0, np.int64), *(places for places, _ in found)])
-    values = np.concatenate([np.zeros(0), *(values for _, values in found)])
-    return sp.csr_array((values, places, starts), shape=(n_items, n_items))
-
-
-def _nearest(
-    item: int, places: Array, both: Array, squares: Array, counts: Array, k: int
-) -> tuple[Array, Array]:
-    """Return the positions and cosines of the k nearest of some items, in order of position."""
-    others = places != item
-    places, both = places[others].astype(np.int64), both[others]
-    # One root of one product, so that equal counts give equal cosines to the last bit.
-    cosines = both / np.sqrt(squares[places] * squares[item])
-    if len(places) > k:
-        # All that tie with the k-th nearest are kept here, for popularity to decide.
-        least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
-        near = np.flatnonzero(cosines >= least)
-        order = np.lexsort((places[near], -counts[places[near]], -cosines[near]))
-        chosen = near[order[:k]]
-        places, cosines = places[chosen], cosines[chosen]
-    order = np.argsort(places)
-    return places[order], cosines[order]
+        both = (Xt[own] @ X).tocoo()
+        row, place = both.coords
+        cosines = np.full(both.shape, -np.inf)
+        # One root of one product, so that equal counts give equal cosines to the last bit.
+        cosines[row, place] = both.data / np.sqrt(squares[place] * squares[own[row]])
+        cosines[own - first, own] = -np.inf
+        near = top_k_rows(cosines, k, exclude=None, tie=counts)
+        row = np.nonzero(near >= 0)[0]
+        place = near[near >= 0]
+        found.append(sp.csr_array((cosines[row, place], (row, place)), shape=both.shape))
+    return sp.csr_array(sp.vstack(found, format="csr"))
