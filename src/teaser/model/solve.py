@@ -9,7 +9,6 @@ and D is C times the decoder. Without weights L = l1 I and C = I. No items x ite
 unless G is one. docs/users/model.md has the derivation.
 """
 
-import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -34,7 +33,7 @@ from teaser.model._arrays import (
     sparse_like,
     to_host,
 )
-from teaser.model.build import DEVICES, DTYPES, GRAMS, build_gram
+from teaser.model.build import DEVICES, GRAMS, build_gram, check_gram
 from teaser.model.estimate import OPERATOR_COLUMNS, FitSize, explained_memory_error
 from teaser.model.gram import (
     Gram,
@@ -821,9 +820,7 @@ def check_settings(
             "device='cuda' needs solver='cg' and gram='auto', 'dense' or 'sparse'. Change them, or "
             "use device='cpu'."
         )
-    if isinstance(gram, str):
-        check_choice("gram", gram, GRAMS)
-    check_choice("dtype", dtype, DTYPES)
+    check_gram(gram, dtype, GRAMS)
     check_tolerance(tol, dtype, solver)
 
 
@@ -878,7 +875,7 @@ def not_positive_definite(dtype: np.dtype[Any]) -> str:
 def warn_not_converged(
     iterations: int, residual: float, limits: Limits, dtype: np.dtype[Any]
 ) -> None:
-    """Warn, at the caller's line, that the tolerance was not reached, and what stopped the solver.
+    """Warn that the tolerance was not reached, and say what stopped the solver.
 
     Before `max_iter` that is rounding: more iterations would not help.
     """
@@ -895,14 +892,5 @@ def warn_not_converged(
         f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason}, "
         f"{wanted}. {advice[0].upper()}{advice[1:]}: rankings settle near 1e-3.",
         ConvergenceWarning,
-        stacklevel=_levels_to_caller(),
+        stacklevel=2,
     )
-
-
-def _levels_to_caller() -> int:
-    """Return how many frames up the first line outside of this package is."""
-    level, frame = 1, inspect.currentframe()
-    frame = frame.f_back if frame else None
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("teaser."):
-        level, frame = level + 1, frame.f_back
-    return level

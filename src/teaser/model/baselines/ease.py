@@ -9,7 +9,7 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ParameterError
 from teaser.model._inverse import invert_gram, item_weights
 from teaser.model.base import Model
-from teaser.model.build import build_gram, check_dense_settings
+from teaser.model.build import build_gram, check_gram
 from teaser.model.estimate import FitSize, check_square
 from teaser.model.extensions.content import Content, content_rows
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
@@ -123,7 +123,7 @@ class EASE(Model):
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_number("l2", self.l2)
         self.check_options()
-        check_dense_settings(self.gram, self.dtype)
+        check_gram(self.gram, self.dtype)
 
 
 class RDLAE(EASE):

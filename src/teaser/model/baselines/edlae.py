@@ -13,7 +13,7 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ConvergenceWarning, SolverError
 from teaser.model._inverse import invert, item_weights
 from teaser.model.base import Model
-from teaser.model.build import check_dense_settings, dense_gram
+from teaser.model.build import check_gram, dense_gram
 from teaser.model.estimate import check_square
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs, scale_rows
 from teaser.model.gram import column_weights, item_ridge
@@ -189,7 +189,7 @@ class EDLAE(Model):
             check_count("rank", self.rank)
         check_count("max_iter", self.max_iter)
         check_rng(self.rng)
-        check_dense_settings(self.gram, self.dtype)
+        check_gram(self.gram, self.dtype)
         self.check_options()
         check_tolerance(self.tol, str(np.dtype(self.dtype)))
 
@@ -199,7 +199,7 @@ class EDLAE(Model):
         return super().pack() | Packed({"fit": fit})
 
     def unpack(self, content: Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        """Set what `pack` returned."""
         super().unpack(content)
         fit = content.settings["fit"]
         self.objective_, self.converged_ = tuple(fit["objective"]), fit["converged"]
