@@ -130,7 +130,23 @@ class Model(Parametrised, ABC):
 
     def check_histories(self, X: Any) -> sp.csr_array:
         """Return rows of histories as a checked sparse matrix (users x items)."""
-        return as_histories(X, len(self.item_table_))
+        n_items = len(self.item_table_)
+        try:
+            rows = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(X), copy=True)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"Histories must be a users x items matrix: {error}.") from error
+        if rows.shape[1] != n_items:
+            raise ParameterError(
+                f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
+                "Use one column an item, in the order of model.items_."
+            )
+        if not np.isfinite(rows.data).all():
+            raise ParameterError(
+                "Histories must hold finite numbers: 1 for an item of the history, or its "
+                "strength, which is below 0 for a disliked one."
+            )
+        rows.eliminate_zeros()
+        return rows
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], *parts: "Model") -> Self:
@@ -403,26 +419,6 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {name: _plain(part) for name, part in asdict(value).items()}
     return value.item() if isinstance(value, np.generic) else value
-
-
-def as_histories(X: Any, n_items: int) -> sp.csr_array:
-    """Return rows of histories as a checked sparse matrix (users x items)."""
-    try:
-        rows = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(X), copy=True)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"Histories must be a users x items matrix: {error}.") from error
-    if rows.shape[1] != n_items:
-        raise ParameterError(
-            f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
-            "Use one column an item, in the order of model.items_."
-        )
-    if not np.isfinite(rows.data).all():
-        raise ParameterError(
-            "Histories must hold finite numbers: 1 for an item of the history, or its strength, "
-            "which is below 0 for a disliked one."
-        )
-    rows.eliminate_zeros()
-    return rows
 
 
 def register(model: type[Any]) -> None:

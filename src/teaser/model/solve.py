@@ -179,7 +179,6 @@ class System:
         row_penalty: Array | None = None,
         column_weight: Array | None = None,
         is_coarse: bool = False,
-        like: "System | None" = None,
     ) -> Self:
         """Prepare what every iteration needs.
 
@@ -195,8 +194,6 @@ class System:
             r and c; ones when not given, and for the rows of D beyond those of c.
         is_coarse
             Whether all fits are coarse: eigenvectors are then computed in the type of `gram`.
-        like
-            A system of the same decoder and another Gram, whose eigenvectors of D'D are taken.
         """
         g, (inner, terms) = gram.diagonal(), parts_of(gram)
         if rank is None:
@@ -208,10 +205,7 @@ class System:
             r[:] = np.asarray(row_penalty, like=g)
         if column_weight is not None:
             c[: len(column_weight)] = np.asarray(column_weight, like=g)
-        if like is None:
-            basis = _basis(D, g, c, is_coarse=is_coarse)
-        else:
-            basis = {name: getattr(like, name) for name in ("D", "row_of", "V", "eta", "DV")}
+        basis = _basis(D, g, c, is_coarse=is_coarse)
         return cls(gram=gram, g=g, U=U, mu=mu, terms=terms, row_penalty=r, column_weight=c, **basis)
 
     def with_decoder(self, D: sp.csr_array) -> Self:

@@ -335,13 +335,7 @@ class Teaser(TaggedModel):
     def _weights(self) -> Weights:
         return PLAIN if self.weights is None else self.weights
 
-    def prepare(
-        self,
-        dataset: Dataset,
-        *,
-        discovered: Discovered | None = None,
-        like: "Prepared | None" = None,
-    ) -> "Prepared":
+    def prepare(self, dataset: Dataset, *, discovered: Discovered | None = None) -> "Prepared":
         """Return the part of a fit that does not depend on the penalties.
 
         It is for fits that differ in penalties only, or in a larger `tol`. With a joint remainder
@@ -351,12 +345,10 @@ class Teaser(TaggedModel):
         ----------
         discovered
             What `discover` returned for this data set; found here when not given.
-        like
-            What was prepared for the same model with another content: it saves time.
         """
         self._check_with(dataset)
         with explained_memory_error("Preparing a fit"):
-            return _prepare(self, dataset, discovered=discovered, like=like, keep=True)
+            return _prepare(self, dataset, discovered=discovered, keep=True)
 
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
@@ -384,21 +376,18 @@ class Teaser(TaggedModel):
 
         Items that were added after the fit have no row, and add nothing.
         """
-        if self.device == "cuda" and rows.shape[0] >= _GPU_BATCH:
-            return self._scorer().encode(rows)
-        return sum_rows(self.encoder_, rows)
+        scorer = self._scorer(rows.shape[0])
+        return sum_rows(self.encoder_, rows) if scorer is None else scorer.encode(rows)
 
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (users x items)."""
-        if self.device == "cuda" and len(affinities) >= _GPU_BATCH:
-            return self._scorer().decode(affinities)
-        return super().decode(affinities)
+        scorer = self._scorer(len(affinities))
+        return super().decode(affinities) if scorer is None else scorer.decode(affinities)
 
     def decode_viewed(self, rows: sp.csr_array) -> Array:
         """Return what histories add to every item by the remainder (users x items), unweighted."""
-        if self.device == "cuda" and rows.shape[0] >= _GPU_BATCH and self.remainder_ is not None:
-            return self._scorer().decode_viewed(rows)
-        return super().decode_viewed(rows)
+        scorer = self._scorer(rows.shape[0])
+        return super().decode_viewed(rows) if scorer is None else scorer.decode_viewed(rows)
 
     def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
         """Return what each item of a history adds to p.c, x_i E_i.c, for a direction c."""
@@ -422,8 +411,10 @@ class Teaser(TaggedModel):
             found = found + self.user_rows_.mean(dataset.Q, np.diff(X.indptr))
         return found
 
-    def _scorer(self) -> DeviceScorer:
-        """Return encoder and decoder on the GPU, moved there once."""
+    def _scorer(self, n_users: int) -> DeviceScorer | None:
+        """Return encoder and decoder on the GPU, moved there once; None to score users here."""
+        if self.device != "cuda" or n_users < _GPU_BATCH:
+            return None
         kept = self._on_device
         # A fit replaces both arrays and `add_items` the decoder, so identity is enough.
         if kept is None or kept[0] is not self.encoder_ or kept[1] is not self.decoder_:
@@ -543,7 +534,6 @@ def _prepare(
     *,
     previous: Groups | None = None,
     discovered: Discovered | None = None,
-    like: Prepared | None = None,
     keep: bool = False,
 ) -> Prepared:
     """Return what the steps of a fit share and no penalty changes.
@@ -582,7 +572,6 @@ def _prepare(
         rank=None if joint is None else 0,
         rng=model.rng,
         is_coarse=joint is None and is_coarse(model.tol, model.solver),
-        like=None if like is None else like.system,
         row_penalty=row_weights(gram, weights.ridge_power, n_items=dataset.n_items),
         column_weight=weights.of_columns(dataset.item_counts),
     )
