@@ -19,7 +19,7 @@ from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs, scale_r
 from teaser.model.gram import column_weights, item_ridge
 from teaser.model.solve import Callback, Limits, check_tolerance
 from teaser.model.tables import Packed, check_dataset
-from teaser.parameters import check_choice, check_count, check_number, check_rng
+from teaser.parameters import check_choice, check_count, check_fraction, check_number, check_rng
 
 Array = NDArray[Any]
 
@@ -181,8 +181,7 @@ class EDLAE(Model):
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_number("l2", self.l2)
-        if self.dropout != 0 or isinstance(self.dropout, bool):
-            check_number("dropout", self.dropout, most=1.0)
+        check_fraction("dropout", self.dropout)
         if isinstance(self.rank, str):
             check_choice("rank", self.rank, ("tags", "full"))
         elif self.rank is not None:
