@@ -228,7 +228,8 @@ class ContentGram:
     gram
         G of the interactions.
     T
-        Terms of the items, sparse (rows of G x terms). Rows of length 1 make T T' cosines.
+        Terms of the items, sparse (items x terms). Rows of length 1 make T T' cosines. Further
+        rows of G have no terms.
     n_items
         How many rows of G are items, over which the mean is taken. All of them by default.
     """
@@ -238,6 +239,7 @@ class ContentGram:
         g = gram.diagonal()
         root = float(g[:n_items].astype(np.float64).mean()) ** 0.5
         terms = sp.csr_array((root * T.astype(np.float64)).T.tocsr()).astype(self.dtype)
+        terms.resize((terms.shape[0], gram.n_items))
         on_host = isinstance(g, np.ndarray)
         self.content: SparseGram | ProductGram = (
             SparseGram(terms, self.dtype) if on_host else ProductGram(sparse_like(terms, g))

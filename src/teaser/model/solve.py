@@ -874,17 +874,14 @@ def warn_not_converged(
     Before `max_iter` that is rounding: more iterations would not help.
     """
     by_rounding = iterations < limits.max_iter
-    reason = f", the least that {dtype} reaches here" if by_rounding else ""
-    more = [] if by_rounding else ["raise max_iter"]
-    wider = [] if dtype == np.float64 else ["use dtype='float64'"]
-    if isinstance(limits.tol, str):
-        wanted, less = "before the scores are settled", "accept a residual, such as tol=1e-2"
-    else:
-        wanted, less = f"above tol={limits.tol:.1e}", "accept a larger tol"
-    advice = ", or ".join([*more, *wider, less])
+    reason = f", the least that {dtype} reaches here," if by_rounding else ""
+    ways = [] if by_rounding else ["raise max_iter"]
+    ways += [] if dtype == np.float64 else ["use dtype='float64'"]
+    advice = ", or ".join([*ways, "accept a larger tol"])
     warnings.warn(
-        f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason}, "
-        f"{wanted}. {advice[0].upper()}{advice[1:]}: rankings settle near 1e-3.",
+        f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason} before "
+        f"tol={limits.tol!r} was reached. {advice[0].upper()}{advice[1:]}: rankings settle near "
+        "1e-3.",
         ConvergenceWarning,
         stacklevel=2,
     )

@@ -25,7 +25,7 @@ from teaser.data.tags import Tag, resolve_tag
 from teaser.errors import ParameterError
 from teaser.explain import Difference, Explanation, Parts, find_parts
 from teaser.leaning import LeaningBase, find_spread
-from teaser.model._kernels import dot_rows
+from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import ListOptions, list_columns
 from teaser.model.base import Model
 from teaser.model.extensions.discovered import n_declared
@@ -338,8 +338,11 @@ class TaggedModel(Model, abstract=True):
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (users x items)."""
         D = self.decoder_
+        fast = kernels_for(len(affinities) * D.nnz)
+        if fast is None:
+            return np.asarray((D @ affinities.T).T)  # a D', D being the sparse factor
         scores = np.empty((len(affinities), D.shape[0]))
-        dot_rows(D.indptr, D.indices, D.data, affinities, scores)
+        fast.dot_rows(D.indptr, D.indices, D.data, affinities, scores)
         return scores
 
     def decode_viewed(self, rows: sp.csr_array) -> Array:
@@ -385,7 +388,7 @@ class TaggedModel(Model, abstract=True):
         has_viewed = np.diff(rows[:, :n_viewed].indptr) > 0
         weight = np.where(has_viewed, steering.tags_weight, 1.0)
         offset = np.zeros(len(values))
-        if self.keeps_offset and table.basis is not None:
+        if self.keeps_offset:
             offset = weight * factors * table.basis.offset(raw)
         states = UserStates(
             rows,
@@ -419,16 +422,14 @@ class TaggedModel(Model, abstract=True):
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
-        packed = super().pack() | self.tag_table_.pack()
-        if self.transparency_ is None:
-            return packed
-        return packed | Packed({"transparency": self.transparency_.as_dict()})
+        measured = None if self.transparency_ is None else self.transparency_.as_dict()
+        return super().pack() | self.tag_table_.pack() | Packed({"transparency": measured})
 
     def unpack(self, content: Content) -> None:
         """Set what `pack` returned."""
         super().unpack(content)
         self._tag_table = TagTable.unpack(content)
-        measured = content.settings.get("transparency")
+        measured = content.settings["transparency"]
         self.transparency_ = None if measured is None else Transparency.from_dict(measured)
 
     def place_filters(self, filters: Filters) -> ResolvedFilters:
@@ -486,7 +487,7 @@ class TaggedModel(Model, abstract=True):
         table = self.tag_table_
         values, column = table.apply_basis(raw), table.general
         users = np.flatnonzero(np.diff(rows.indptr) > np.diff(liked.indptr))
-        if column is not None and len(users):
+        if len(users):
             own = self._encode_users(liked[users], None if known is None else known[users])
             values[users, column] = table.apply_basis(own)[:, column]
         return values

@@ -62,7 +62,6 @@ from teaser.model.extensions.user_features import (
     learn_user_rows,
     learned_features,
     match_rows,
-    pad_rows,
     stack_interactions,
 )
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs, scale_rows
@@ -438,11 +437,11 @@ class Teaser(TaggedModel):
         arrays = pack("encoder", self.encoder_)
         if self.remainder_ is not None:
             arrays |= pack("remainder", self.remainder_)
-        settings: dict[str, Any] = {"fit": self._solver_report()}
-        if self.recipe_ is not None:
-            settings["recipe"] = self.recipe_.as_dict()
-        if self.dataset_path_ is not None:
-            settings["dataset"] = self.dataset_path_
+        settings = {
+            "fit": self._solver_report(),
+            "recipe": None if self.recipe_ is None else self.recipe_.as_dict(),
+            "dataset": self.dataset_path_,
+        }
         packed = super().pack() | Packed(settings, arrays)
         for part in (self.user_rows_, self.groups_):
             packed = packed if part is None else packed | part.pack()
@@ -457,9 +456,9 @@ class Teaser(TaggedModel):
             self._remainder = unpack_mapped("remainder", arrays, len(self.items_))
         self._user_rows = UserRows.unpack(content)
         self.groups_ = Groups.unpack(content)
-        recipe = content.settings.get("recipe")
+        recipe = content.settings["recipe"]
         self.recipe_ = None if recipe is None else Recipe.from_dict(recipe)
-        self.dataset_path_ = content.settings.get("dataset")
+        self.dataset_path_ = content.settings["dataset"]
         self.iterations_ = fit["iterations"]
         self.residual_ = fit["residual"]
         self.converged_ = fit["converged"]
@@ -550,7 +549,7 @@ def _prepare(
     dataset, groups = discovered or find_groups(model, dataset, previous)
     if model.decoder is not None:
         check_carriers(dataset.S)
-    D = pad_rows(fixed_decoder(dataset, weights).astype(kind), features)
+    D = fixed_decoder(dataset, weights).astype(kind)
     content, given = content_rows(model.content, dataset), not isinstance(model.gram, str)
     if joint is not None:
         check_inverse(D.shape, kind, arrays=1 + keep + given, on_gpu=model.device == "cuda")
@@ -560,7 +559,7 @@ def _prepare(
         stack_interactions(dataset.X, features),
         model.gram if given or joint is None else "dense",
         FitSize(D.shape[1], kind, model.solver, has_content=content is not None),
-        content=None if content is None else pad_rows(content, features),
+        content=content,
         device=model.device,
         user_power=weights.user_power,
         n_items=dataset.n_items,
@@ -646,9 +645,7 @@ def _fit_parts(
         content = content_rows(model.content, prepared.dataset)
         prepared.near[m] = _find_near(model, prepared.dataset, m, content)
     L = l1 * to_host(system.row_penalty).astype(np.float64)
-    padded = sp.csr_array(D, copy=True)
-    padded.resize((len(L), D.shape[1]))  # rows of user features are empty
-    explained = Explained(system.gram, solution.encoder, padded, L)
+    explained = Explained(system.gram, solution.encoder, D, L)
     R = neighbour_remainder(system.gram, prepared.near[m], L + kappa, explained)
     return solution, system, D, R
 

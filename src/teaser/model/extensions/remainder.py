@@ -377,7 +377,7 @@ class Explained:
     encoder
         E with all rows, an array or csr (rows of G x tags).
     D
-        The decoder without weights of columns, csr (rows of G x tags).
+        The decoder without weights of columns, csr (items x tags).
     penalty
         The diagonal of L, in main memory.
     """

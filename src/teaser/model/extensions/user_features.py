@@ -202,17 +202,6 @@ def stack_interactions(X: Any, features: UserFeatures | None) -> Any:
     return X if features is None else sp.csr_array(sp.hstack([X, features.Q], format="csr"))
 
 
-def pad_rows(matrix: sp.csr_array, features: UserFeatures | None) -> sp.csr_array:
-    """Return a matrix of items with a row of zeros for each user feature below."""
-    if features is None:
-        return matrix
-    return sp.csr_array(
-        # Rows that begin where the last one ends are empty.
-        (matrix.data, matrix.indices, np.pad(matrix.indptr, (0, len(features.tags)), mode="edge")),
-        shape=(matrix.shape[0] + len(features.tags), matrix.shape[1]),
-    )
-
-
 def match_rows(start: Any, encoder: Any, dataset: Dataset, features: UserFeatures | None) -> Array:
     """Return the encoder of a model in the order of the items and features of a data set.
 
