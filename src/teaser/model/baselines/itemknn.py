@@ -1,5 +1,6 @@
 """ItemKNN: the nearest neighbours of the history's items, by cosine similarity."""
 
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +9,6 @@ from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
 from teaser.model.base import Model
-from teaser.model.scores import top_k_rows
 from teaser.model.tables import check_dataset
 from teaser.parameters import check_count
 
@@ -63,7 +63,7 @@ class ItemKNN(Model):
         return np.asarray((rows.astype(np.float64) @ self.similarity_).toarray())
 
 
-# Cosines of one block of items with all others, in double precision: 32 MB.
+# A block of counts is a sparse matrix that may be nearly full: keep it near 50 MB.
 _CELLS = 2**22
 
 
@@ -75,16 +75,19 @@ def nearest_neighbours(X: sp.csr_array, counts: Array, k: int) -> sp.csr_array:
     squares = np.bincount(X.indices, weights=np.square(X.data), minlength=n_items)
     height, found = max(1, _CELLS // n_items), []
     for first in range(0, n_items, height):
-        own = np.arange(first, min(first + height, n_items))
         # Rows of X'X: how many users chose both items, by their strengths.
-        both = (Xt[own] @ X).tocoo()
-        row, place = both.coords
-        cosines = np.full(both.shape, -np.inf)
-        # One root of one product, so that equal counts give equal cosines to the last bit.
-        cosines[row, place] = both.data / np.sqrt(squares[place] * squares[own[row]])
-        cosines[own - first, own] = -np.inf
-        near = top_k_rows(cosines, k, exclude=None, tie=counts)
-        row = np.nonzero(near >= 0)[0]
-        place = near[near >= 0]
-        found.append(sp.csr_array((cosines[row, place], (row, place)), shape=both.shape))
-    return sp.csr_array(sp.vstack(found, format="csr"))
+        both = sp.csr_array(Xt[first : first + height] @ X)
+        for item, (start, end) in enumerate(pairwise(both.indptr.tolist()), first):
+            others = both.indices[start:end]
+            # One root of one product, so that equal counts give equal cosines to the last bit.
+            cosines = both.data[start:end] / np.sqrt(squares[others] * squares[item])
+            cosines[others == item] = 0.0
+            # All that tie with the k-th nearest are sorted, for popularity to decide.
+            least = np.partition(cosines, -k)[-k] if len(cosines) > k else 0.0
+            others, cosines = others[cosines >= least], cosines[cosines >= least]
+            order = np.lexsort((others, -counts[others], -cosines))[:k]
+            found.append((np.full(len(order), item), others[order], cosines[order]))
+    items, others, cosines = (np.concatenate(part) for part in zip(*found, strict=True))
+    similarity = sp.csr_array((cosines, (items, others)), shape=(n_items, n_items))
+    similarity.eliminate_zeros()
+    return similarity
