@@ -215,6 +215,12 @@ def check_share(name: str, value: Any) -> None:
         raise ParameterError(f"{name} must be a number above 0 and at most 1, found {value!r}.")
 
 
+def check_fraction(name: str, value: Any) -> None:
+    """Raise `ParameterError` unless the value is a number from 0 to below 1."""
+    if not is_number(value) or not 0 <= value < 1:
+        raise ParameterError(f"{name} must be a number from 0 to below 1, found {value!r}.")
+
+
 def check_count(name: str, value: Any, *, least: int = 1) -> int:
     """Return a whole number of at least `least`, or raise `ParameterError`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:

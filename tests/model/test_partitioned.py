@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -115,8 +116,11 @@ def test_neighbours_and_groups_are_those_of_the_data_in_memory(
 
 
 class TestMemory:
-    def test_the_scratch_folder_goes_with_the_gram(self, parted: Dataset, tmp_path: Path) -> None:
-        gram = StreamedGram(parted.X, F64, memory_limit=tight(parted.X), scratch=tmp_path)
+    def test_the_scratch_folder_goes_with_the_gram(
+        self, parted: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        gram = StreamedGram(parted.X, F64, memory_limit=tight(parted.X))
         gram.apply(np.ones((40, 3)))
         (folder,) = tmp_path.iterdir()
         assert len(list(folder.iterdir())) == 6
@@ -125,9 +129,10 @@ class TestMemory:
         assert not list(tmp_path.iterdir())
 
     def test_a_scratch_folder_that_cannot_be_written_is_named(
-        self, parted: Dataset, tmp_path: Path
+        self, parted: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        gram = StreamedGram(parted.X, F64, memory_limit=tight(parted.X), scratch=tmp_path)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        gram = StreamedGram(parted.X, F64, memory_limit=tight(parted.X))
         (folder,) = tmp_path.iterdir()
         folder.rmdir()
         with pytest.raises(ResourceError, match=rf"could not be kept in {folder}.*TMPDIR"):

@@ -195,7 +195,7 @@ def test_the_callback_hears_every_iteration_and_nothing_is_printed(
 @pytest.mark.parametrize("solver", ["cg", "admm"])
 def test_stopping_early_warns_and_says_so(solver: str) -> None:
     X, D = random_problem(9)
-    with pytest.warns(ConvergenceWarning, match=r"Stopped after 2 iterations .* above tol"):
+    with pytest.warns(ConvergenceWarning, match=r"Stopped after 2 iterations .* before tol"):
         found = teaser.solve(
             X, D, l2_weights=2, l2_encoder=3, solver=solver, tol=1e-9, max_iter=2, dtype="float64"
         )
@@ -298,7 +298,7 @@ def test_scores_that_are_not_settled_are_warned_of() -> None:
     X, D = random_problem(3)
     with pytest.warns(
         ConvergenceWarning,
-        match=r"before the scores are settled\. Raise max_iter.*such as tol=1e-2",
+        match=r"before tol='settled' was reached\. Raise max_iter",
     ):
         found = teaser.solve(X, D, l2_weights=0.1, l2_encoder=0.1, tol="settled", max_iter=1)
     assert not found.converged

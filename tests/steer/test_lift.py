@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from teaser import Dataset, ListOf, Steering, Tag, Teaser
 from teaser.errors import ParameterError, SearchTimeoutError
+from teaser.model.tables import Basis
+from teaser.profile import GENERAL
 from teaser.recommend import Recommendation
 from teaser.steer import smallest_presses
 
@@ -39,10 +41,14 @@ def random_model(seed: int, n_items: int = 14, n_tags: int = 3) -> Teaser:
 
 
 def without_basis(model: Teaser) -> Teaser:
-    """The same model as earlier versions had it, popularity its last tag."""
+    """The same model with raw scores as they are, and no general appeal."""
     table = model.tag_table_
+    plain = Basis.plain(table.n_learned)
     model._tag_table = replace(
-        table, tags=table.learned_tags, decoder=table.learned_decoder, basis=None
+        table,
+        tags=(*table.learned_tags, GENERAL),
+        decoder=plain.widen(table.learned_decoder),
+        basis=plain,
     )
     return model
 
@@ -171,8 +177,8 @@ def test_ties_are_decided_as_in_the_list(seed: int) -> None:
     model.encoder_ = np.round(2 * rng.normal(size=model.encoder_.shape)) / 2
     counted = np.round(2 * model.popularity_) / 2
     model._item_table = replace(model.item_table_, popularity=counted)
-    last = model.decoder_.indices == len(model.tags_) - 1
-    model.decoder_.data[last] = np.round(2 * model.decoder_.data[last]) / 2
+    own = model.decoder_.indices == model.tag_table_.popularity
+    model.decoder_.data[own] = np.round(2 * model.decoder_.data[own]) / 2
     steering = Steering(scale="paper", step=0.25, cold_general=0.5, certainty=lambda h: 1.0)
     assert any(check(model, rng, 3, steering) for _ in range(20))
 

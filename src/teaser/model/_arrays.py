@@ -6,13 +6,14 @@ The code calls NumPy's functions. CuPy's arrays answer them too, so it runs on e
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from teaser.model import _kernels
 
 Array = NDArray[Any]
 Matrix: TypeAlias = Any  # a dense array or a sparse one, in main memory or on a GPU
@@ -130,14 +131,6 @@ def csr_parts(matrix: sp.csr_array) -> tuple[Array, Array, Array]:
     return views
 
 
-@cache
-def kernels() -> ModuleType:
-    """Return the compiled loops; numba is imported at their first use."""
-    from teaser.model import _kernels
-
-    return _kernels
-
-
 def kernels_for(n_terms: int) -> ModuleType | None:
     """Return the compiled loops for a sum of so many terms, or None where NumPy is faster."""
-    return kernels() if n_terms >= _WORTH_LOADING else None
+    return _kernels if n_terms >= _WORTH_LOADING else None

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# Cosines are compared to six decimals, so that rounding does not decide between equal ones.
-_UNITS = 1e6
 # How many rows ahead the memory is asked for one, and how many cache lines of it.
 _AHEAD, _LINES = 16, 4
 
@@ -111,44 +109,6 @@ def _add_counts(
             out[r, k] += row[k]
 
 
-def _nearest(
-    rows: Array, first: int, g: Array, m: int, counts: Array, columns: Array, cosines: Array
-) -> None:
-    """Write the m nearest neighbours of some items by cosine, in order of position.
-
-    Parameters
-    ----------
-    rows
-        Rows of G from `first` on.
-    g
-        diag(G), positive, one for each item.
-    counts, columns, cosines
-        What is written: how many neighbours each row has, and these (rows x m).
-    """
-    n = g.size
-    keys, places = np.empty(n, np.float64), np.empty(n, np.int64)
-    for r in range(rows.shape[0]):
-        own, size = first + r, 0
-        for j in range(n):
-            if rows[r, j] > 0 and j != own:
-                places[size] = j
-                keys[size] = np.rint(rows[r, j] / np.sqrt(g[own] * g[j]) * _UNITS)
-                size += 1
-        # The least cosine that is kept, and how many equal to it there is room for.
-        least, room = -1.0, 0
-        if size > m:
-            least = np.partition(keys[:size], size - m)[size - m]
-            room = m - np.sum(keys[:size] > least)
-        n_kept = 0
-        for k in range(size):
-            if keys[k] == least:
-                room -= 1
-            if keys[k] > least or (keys[k] == least and room >= 0):
-                columns[r, n_kept], cosines[r, n_kept] = places[k], keys[k] / _UNITS
-                n_kept += 1
-        counts[r] = n_kept
-
-
 def _dot_rows(indptr: Array, indices: Array, values: Array, block: Array, out: Array) -> None:
     """Make out[u, i] the product of row u of `block` with sparse row i."""
     for u in range(block.shape[0]):
@@ -179,6 +139,5 @@ def _add_sparse_rows(
 
 add_rows = compiled(_add_rows, reorder=True)
 add_counts = compiled(_add_counts)
-nearest = compiled(_nearest)
 dot_rows = compiled(_dot_rows, reorder=True)
 add_sparse_rows = compiled(_add_sparse_rows)

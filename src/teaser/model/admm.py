@@ -18,17 +18,13 @@ from teaser.model.solve import (
 )
 
 
-def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None) -> Solution:
+def admm(equation: EncoderEquation, limits: Limits) -> Solution:
     """Solve for the encoder by the alternating directions of the paper's appendix.
 
     Needs the full eigendecomposition of G + L, so several items x items arrays. The multiplier
-    moves by gamma += beta - diag(E D'), as the Lagrangian demands; beta is not clipped.
-
-    Parameters
-    ----------
-    rho
-        Penalty of the augmented Lagrangian to begin with; the mean of diag(G + L) unless given.
-        Where the residual grows, it is made smaller and the search begins again.
+    moves by gamma += beta - diag(E D'), as the Lagrangian demands; beta is not clipped. The penalty
+    rho of the augmented Lagrangian is the mean of diag(G + L) at first. Where the residual grows,
+    it is made smaller and the search begins again.
     """
     system, l2, tol = equation.system, equation.l2, float(limits.tol)
     gram = system.gram
@@ -41,7 +37,7 @@ def admm(equation: EncoderEquation, limits: Limits, *, rho: float | None = None)
     l1 = L.min()
     g, extra = system.g, L - l1
     mu, U = _eigenpairs(gram, extra)
-    rho = float(np.mean(g + extra) + l1) if rho is None else rho
+    rho = float(np.mean(g + extra) + l1)
     # In the bases of U and V, (G + L) E K + l2 E is a product entry by entry.
     inverse = 1.0 / ((mu + l1) * system.eta + l2)
     gc = g * system.column_weight  # diag(G C)

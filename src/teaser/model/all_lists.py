@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -186,20 +186,17 @@ class AllLists:
     def write(self, out: str | Path) -> pl.LazyFrame:
         """Write all lists to one parquet file, which appears when it is complete."""
         path = _check_file(out)
-        with _writable(path):
-            room = TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent)
         frames = self.stream()
-        with room as folder:
-            for n in count():
-                # Some batches at a time are a file; the files are joined in the end.
-                if not (some := list(islice(frames, _FILE_BATCHES))):
-                    break
-                with _writable(path):
-                    pl.concat(some).write_parquet(Path(folder) / f"{n:09}.parquet")
-            with _writable(path):
-                whole = Path(folder) / "whole"
-                pl.scan_parquet(Path(folder) / "*.parquet").sink_parquet(whole)
-                whole.replace(path)
+        with (
+            _writable(path),
+            TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder,
+        ):
+            # Some batches at a time are a file; the files are joined in the end.
+            for n, some in enumerate(iter(lambda: list(islice(frames, _FILE_BATCHES)), [])):
+                pl.concat(some).write_parquet(Path(folder) / f"{n:09}.parquet")
+            whole = Path(folder) / "whole"
+            pl.scan_parquet(Path(folder) / "*.parquet").sink_parquet(whole)
+            whole.replace(path)
         return pl.scan_parquet(path)
 
     def _list(self, batch: Batch) -> pl.DataFrame:

@@ -6,7 +6,6 @@ finds models from other packages once their module is imported.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -18,10 +17,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import artifact
-from teaser.artifact import Content, find_not_finite
+from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import Ids, pack, unpack_mapped
-from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError
+from teaser.errors import ArtifactError, NotFittedError, ParameterError
 from teaser.explain import BoostReason
 from teaser.model.all_lists import (
     AllLists,
@@ -131,7 +130,23 @@ class Model(Parametrised, ABC):
 
     def check_histories(self, X: Any) -> sp.csr_array:
         """Return rows of histories as a checked sparse matrix (users x items)."""
-        return as_histories(X, len(self.item_table_))
+        n_items = len(self.item_table_)
+        try:
+            rows = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(X), copy=True)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"Histories must be a users x items matrix: {error}.") from error
+        if rows.shape[1] != n_items:
+            raise ParameterError(
+                f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
+                "Use one column an item, in the order of model.items_."
+            )
+        if not np.isfinite(rows.data).all():
+            raise ParameterError(
+                "Histories must hold finite numbers: 1 for an item of the history, or its "
+                "strength, which is below 0 for a disliked one."
+            )
+        rows.eliminate_zeros()
+        return rows
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any], *parts: "Model") -> Self:
@@ -374,7 +389,7 @@ class Model(Parametrised, ABC):
         return Packed(arrays=found)
 
     def unpack(self, content: Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        """Set what `pack` returned."""
         for name in self.learned_arrays:
             setattr(self, f"{name}_", unpack_mapped(name, content.arrays, len(self.items_)))
 
@@ -404,26 +419,6 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {name: _plain(part) for name, part in asdict(value).items()}
     return value.item() if isinstance(value, np.generic) else value
-
-
-def as_histories(X: Any, n_items: int) -> sp.csr_array:
-    """Return rows of histories as a checked sparse matrix (users x items)."""
-    try:
-        rows = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(X), copy=True)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"Histories must be a users x items matrix: {error}.") from error
-    if rows.shape[1] != n_items:
-        raise ParameterError(
-            f"The histories have {rows.shape[1]:,} columns and the model {n_items:,} items. "
-            "Use one column an item, in the order of model.items_."
-        )
-    if not np.isfinite(rows.data).all():
-        raise ParameterError(
-            "Histories must hold finite numbers: 1 for an item of the history, or its strength, "
-            "which is below 0 for a disliked one."
-        )
-    rows.eliminate_zeros()
-    return rows
 
 
 def register(model: type[Any]) -> None:
@@ -465,28 +460,6 @@ def find_kind(content: Content, where: str | Path) -> type[Any]:
     )
 
 
-def restore(kind: type[Any], content: Content) -> Any:
-    """Return the model of a saved content, after checking its numbers and its parameters.
-
-    A model from elsewhere checks itself: it may have a use for what is wrong here.
-    """
-    if not kind.__module__.startswith("teaser."):
-        return kind.from_content(content)
-    name = find_not_finite(content.arrays)
-    if name is not None:
-        raise ValueError(f"its array {name!r} has numbers that are not finite")
-    model = kind.from_content(content)
-    # The owner's file of names of groups is read by a fit alone, and may be gone.
-    with suppress(RuleError):
-        model.check_parameters()
-    # Parts that do not fit each other cannot score a history.
-    n_items = len(model.items_)
-    scores = model.score_batch(sp.csr_array(([1.0], ([0], [0])), shape=(1, n_items)))
-    if scores.shape != (1, n_items) or not np.isfinite(scores).all():
-        raise ValueError("its parts do not fit together")
-    return model
-
-
 @overload
 def load(folder: str | Path) -> Any: ...
 
@@ -514,7 +487,7 @@ def load(folder: str | Path, kind: type[Any] = object) -> Any:
             "here. Name the folder of another model."
         )
     with artifact.refusing(f"{folder} does not hold a whole {content.kind}"):
-        return restore(found, content)
+        return found.from_content(content)
 
 
 def _place_of(model: type[Any]) -> str:

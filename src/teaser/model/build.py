@@ -83,10 +83,16 @@ def build_gram(
     return operator if content is None else ContentGram(operator, content, n_items=n_items)
 
 
-def check_dense_settings(gram: Any, dtype: Any) -> None:
-    """Raise `ParameterError` for a Gram or a type that makes no sense, before any work is done."""
-    if gram is None or (isinstance(gram, str) and gram != "auto"):
-        raise ParameterError(f"gram must be 'auto', an array or an operator, found {gram!r}.")
+def check_gram(gram: Any, dtype: Any, known: tuple[str, ...] = ("auto",)) -> None:
+    """Raise `ParameterError` for a Gram or a type that makes no sense, before any work is done.
+
+    Parameters
+    ----------
+    known
+        The ways to hold a Gram that is not given as an array or an operator.
+    """
+    if gram is None or isinstance(gram, str):
+        check_choice("gram", gram, known)
     check_choice("dtype", dtype, DTYPES)
 
 

@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from operator import add
 from typing import Any, Self, TypeVar
 from uuid import uuid4
@@ -26,7 +25,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser._version import __version__
-from teaser.data.partitions import Interactions, Part, PartSize, Reader
+from teaser.data.partitions import Interactions, Part, PartSize
 from teaser.data.reading import first_line
 from teaser.errors import MissingPackageError, ResourceError, TeaserError
 from teaser.model._arrays import Matrix
@@ -294,20 +293,24 @@ def _distributed() -> Any:
         raise MissingPackageError("A cluster", "Dask", extra="dask") from error
 
 
-@dataclass(frozen=True)
-class _Loader:
-    """What a worker needs to decode one part, but for the item ids."""
+def _load_part(
+    read: Callable[..., tuple[Any, sp.csr_array]],
+    ids: pl.Series,
+    size: PartSize,
+    name: str,
+    source: Any,
+    dtype: np.dtype[Any],
+    weights: tuple[float, float],
+) -> SparseGram:
+    """Return the Gram of one part, which is read here.
 
-    reader: Reader
-    size: PartSize
-    dtype: np.dtype[Any]
-    user_power: float
-    mean_length: float
-
-    def __call__(self, ids: pl.Series, name: str, source: Any) -> SparseGram:
-        X = self.reader.users_and_matrix(ids, self.size, name, source)[1]
-        weighted = weigh_users(X, self.user_power, self.dtype, mean_length=self.mean_length)
-        return SparseGram(weighted, self.dtype)
+    Parameters
+    ----------
+    weights
+        The power of the weights of users, and the mean length of a history.
+    """
+    X, (power, mean) = read(ids, size, name, source)[1], weights
+    return SparseGram(weigh_users(X, power, dtype, mean_length=mean), dtype)
 
 
 class DaskGram(PartitionedGram):
@@ -391,19 +394,13 @@ class DaskGram(PartitionedGram):
         ends = np.cumsum([size.interactions for size in self.X.sizes])
         # Equal shares of the interactions: a partition goes where its last one falls.
         share = (ends - 1) * len(workers) // max(1, ends[-1])
-        grams = []
-        for k, part in enumerate(parts):
-            loader = _Loader(
-                self.X.partitions.reader,
-                self.X.sizes[k],
-                self.dtype,
-                self.user_power,
-                mean_length(self.X),
-            )
+        read = self.X.partitions.reader.users_and_matrix
+        weights, grams = (self.user_power, mean_length(self.X)), []
+        for k, (part, size) in enumerate(zip(parts, self.X.sizes, strict=True)):
             home = [workers[int(share[k])]] if workers else None
             where = {"workers": home, "allow_other_workers": True} if home else {}
-            source = self.cluster.source(part)
-            grams.append(self.cluster.submit(loader, ids, part.name, source, of=part, **where))
+            given = read, ids, size, part.name, self.cluster.source(part), self.dtype, weights
+            grams.append(self.cluster.submit(_load_part, *given, of=part, **where))
         return grams
 
     def _reduce(self, futures: list[Any]) -> Any:

@@ -158,18 +158,18 @@ def check_memory(
         What there is, where that is less than the machine's memory.
     """
     held = {} if interactions is None else {"interactions": interactions}
-    by_cg = memory_of_fit(X, "sparse", replace(size, solver="cg")) | held
-    other = sum(by_cg.values())
-    ways = "fewer tags or a larger machine" if limit is None else "fewer tags or a higher limit"
-    if gram == "dense" and other <= (memory_of_machine() if limit is None else limit):
-        settings = "solver='cg' and gram='sparse'" if size.solver == "admm" else "gram='sparse'"
-        ways = f"{settings} ({say_bytes(other)}), {ways}"
-    elif size.dtype == np.float64:
-        ways = f"dtype='float32', {ways}"
-    what = f"A fit of {X.shape[1]:,} items and {size.n_tags:,} tags with a {gram} Gram"
-    memory = memory_of_fit(X, gram, size) | held
-    there = "this machine has" if limit is None else "the memory limit is"
-    check_fits(what, memory, ways, have=limit, there=there)
+    least = memory_of_fit(X, "sparse", replace(size, solver="cg")) | held
+    there, more = ("this machine has", "a larger machine")
+    if limit is not None:
+        there, more = ("the memory limit is", "a higher limit")
+    check_fits(
+        f"A fit of {X.shape[1]:,} items and {size.n_tags:,} tags with a {gram} Gram",
+        memory_of_fit(X, gram, size) | held,
+        f"solver='cg' and gram='sparse' ({say_bytes(sum(least.values()))}), dtype='float32', fewer "
+        f"tags or {more}",
+        have=limit,
+        there=there,
+    )
 
 
 def check_fits(

@@ -49,7 +49,7 @@ def pass_where(
                 alternatives.setdefault(name, []).extend(_values(wanted))
             continue
         if isinstance(each, pl.Expr):
-            mask &= _pass_expression(each, table.metadata)
+            mask &= _pass_expression(each, table)
             continue
         if not isinstance(each, str):
             raise ParameterError(
@@ -126,12 +126,7 @@ def _pass_condition(
         own = [] if tags is None else [t for t in tags.tags if t.feature == condition.name]
         if tags is not None and own and condition.name not in table.metadata.columns:
             return _pass_tags(condition, own, tags)
-        columns = table.metadata.columns
-        if condition.name not in columns:
-            raise ParameterError(
-                f"where names the column {condition.name!r}, which the items' table does not have."
-                f"{closest(condition.name, columns)} Its columns: {', '.join(columns)}."
-            )
+        _check_column(condition.name, table)
         return np.asarray(condition.compare(table.metadata[condition.name]).to_numpy())
     found = _pass_values(condition.name, list(condition.values), table, tags, unmatched)
     return ~found if condition.sign == "!=" else found
@@ -152,14 +147,20 @@ def _pass_tags(condition: Condition, own: list[Tag], tags: TagTable) -> Array:
     return np.asarray(np.diff(tags.decoder[:, columns].indptr) > 0)
 
 
-def _pass_expression(where: pl.Expr, metadata: pl.DataFrame) -> Array:
-    columns = metadata.columns
-    missing = [name for name in where.meta.root_names() if name not in columns]
-    if missing:
+def _check_column(name: str, table: ItemTable) -> None:
+    """Raise `ParameterError` unless the items' table has this column."""
+    columns = table.metadata.columns
+    if name not in columns:
         raise ParameterError(
-            f"where names the column {missing[0]!r}, which the items' table does not have."
-            f"{closest(missing[0], columns)} Its columns: {', '.join(columns)}."
+            f"where names the column {name!r}, which the items' table does not have."
+            f"{closest(name, columns)} Its columns: {', '.join(columns)}."
         )
+
+
+def _pass_expression(where: pl.Expr, table: ItemTable) -> Array:
+    metadata = table.metadata
+    for name in where.meta.root_names():
+        _check_column(name, table)
     try:
         found = metadata.select(where)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from teaser.model import _kernels
 from teaser.model._arrays import (
     Matrix,
     aligned_zeros,
@@ -27,8 +28,6 @@ from teaser.model._arrays import (
     csr_parts,
     in_threads,
     is_sparse,
-    kernels,
-    kernels_for,
     sparse_like,
     to_host,
 )
@@ -149,7 +148,7 @@ class SparseGram:
         n_columns = int(matrix.shape[1])
         out = np.empty((self.n_items, n_columns), dtype=self.dtype)
         matrix = matrix.tocsc() if sp.issparse(matrix) else matrix
-        fast, parts = kernels_for(self.X.nnz * n_columns), self._parts
+        parts = self._parts
 
         def work(first: int) -> None:
             columns = slice(first, first + _COLUMNS)
@@ -158,13 +157,10 @@ class SparseGram:
             block[:] = given
             room = aligned_zeros((min(_USERS, self.X.shape[0]), block.shape[1]), self.dtype)
             for by_user, by_item in parts:
-                if fast is None:
-                    total += by_item @ (by_user @ block)
-                    continue
                 sums = room[: by_user.shape[0]]
                 sums[:] = 0
-                fast.add_rows(*csr_parts(by_user), block, sums)
-                fast.add_rows(*csr_parts(by_item), sums, total)
+                _kernels.add_rows(*csr_parts(by_user), block, sums)
+                _kernels.add_rows(*csr_parts(by_item), sums, total)
             out[:, columns] = total
 
         in_threads(work, range(0, n_columns, _COLUMNS))
@@ -232,7 +228,8 @@ class ContentGram:
     gram
         G of the interactions.
     T
-        Terms of the items, sparse (rows of G x terms). Rows of length 1 make T T' cosines.
+        Terms of the items, sparse (items x terms). Rows of length 1 make T T' cosines. Further
+        rows of G have no terms.
     n_items
         How many rows of G are items, over which the mean is taken. All of them by default.
     """
@@ -242,6 +239,7 @@ class ContentGram:
         g = gram.diagonal()
         root = float(g[:n_items].astype(np.float64).mean()) ** 0.5
         terms = sp.csr_array((root * T.astype(np.float64)).T.tocsr()).astype(self.dtype)
+        terms.resize((terms.shape[0], gram.n_items))
         on_host = isinstance(g, np.ndarray)
         self.content: SparseGram | ProductGram = (
             SparseGram(terms, self.dtype) if on_host else ProductGram(sparse_like(terms, g))
@@ -278,14 +276,10 @@ def add_counts(
 ) -> None:
     """Add X'X to G, in place; G holds its rows from `first` on, `turned` may be X'."""
     Xt = sp.csr_array(X.T.tocsr()) if turned is None else turned
-    if kernels_for(X.nnz * len(G)) is None:
-        Xt = sp.csr_array(Xt[first : first + len(G)], dtype=np.float64)
-        G += (Xt @ sp.csr_array(X, dtype=np.float64)).toarray()
-        return
-    by_item, by_user, count = csr_parts(Xt), csr_parts(X), kernels().add_counts
+    by_item, by_user = csr_parts(Xt), csr_parts(X)
 
     def work(start: int) -> None:
-        count(by_item, by_user, first + start, G[start : start + _PIECE])
+        _kernels.add_counts(by_item, by_user, first + start, G[start : start + _PIECE])
 
     in_threads(work, range(0, len(G), _PIECE))
 
@@ -491,72 +485,34 @@ def unit_basis(A: Array) -> Array:
     return np.asarray(np.linalg.qr(A)[0], like=A)
 
 
-def nearest(gram: Gram, m: int, *, n_items: int | None = None) -> sp.csr_array:
+def nearest(gram: Gram, m: int) -> sp.csr_array:
     """Return the m nearest neighbours of each item by cosine, G_ij / sqrt(g_i g_j) (items x items).
 
     Row j holds those of item j, with their cosines, in order of position. An item is no neighbour
     of itself, nor of one that nobody chose with it. Of equal cosines the first are kept.
-
-    Parameters
-    ----------
-    n_items
-        How many of the rows of G are items; all when not given. Others are no neighbours.
     """
-    n = gram.n_items if n_items is None else n_items
-    g = to_host(gram.diagonal())[:n].astype(np.float64)
-    g[g <= 0] = 1.0  # nobody chose it: it has no cosine above zero anyway
-    m, height, found = min(m, n), row_height(gram), []
+    n, g = gram.n_items, to_host(gram.diagonal()).astype(np.float64)
+    height, found = row_height(gram), []
     for first in range(0, n, height):
-        rows = as_dense(gram_rows(gram, first, min(first + height, n)))[:, :n]
-        use_loops = isinstance(rows, np.ndarray) and kernels_for(n * n) is not None
-        found.append((_nearest_loops if use_loops else nearest_rows)(rows, first, g, m))
-    counts, columns, cosines = (np.concatenate(part) for part in zip(*found, strict=True))
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    kind = np.int32 if indptr[-1] < 2**31 else np.int64
-    return sp.csr_array((cosines, columns.astype(kind), indptr.astype(kind)), shape=(n, n))
+        rows = to_host(as_dense(gram_rows(gram, first, min(first + height, n))))
+        found += [_nearest_of(first + k, row, g, m) for k, row in enumerate(rows)]
+    indptr = np.cumsum([0, *(len(items) for items, _ in found)])
+    items, cosines = (np.concatenate(part) for part in zip(*found, strict=True))
+    return sp.csr_array((cosines, items, indptr), shape=(n, n))
 
 
-def _nearest_loops(rows: Array, first: int, g: Array, m: int) -> tuple[Array, Array, Array]:
-    """Return what `nearest_rows` does, by compiled loops in threads."""
-    n = len(rows)
-    counts, columns = np.zeros(n, np.int64), np.zeros((n, m), np.int64)
-    cosines, find = np.zeros((n, m)), kernels().nearest
-
-    def work(start: int) -> None:
-        some = slice(start, start + _PIECE)
-        find(rows[some], first + start, g, m, counts[some], columns[some], cosines[some])
-
-    in_threads(work, range(0, n, _PIECE))
-    is_there = np.arange(m) < counts[:, None]
-    return counts, columns[is_there], cosines[is_there]
-
-
-def nearest_rows(rows: Array, first: int, g: Array, m: int) -> tuple[Array, Array, Array]:
-    """Return counts, columns and cosines of the neighbours of some items, in main memory.
-
-    Parameters
-    ----------
-    rows
-        Rows of G from `first` on, where G lives.
-    g
-        diag(G) in main memory, positive.
-    """
-    n = len(g)
-    G = rows.astype(np.float64)
-    scale = np.asarray(g, like=G)
-    place = np.asarray(np.arange(len(G)), like=G)
-    own = first + place
+def _nearest_of(item: int, row: Array, g: Array, m: int) -> tuple[Array, Array]:
+    """Return the neighbours of an item and their cosines, given its row of G and diag(G)."""
+    others = np.flatnonzero(row > 0)
+    others = others[others != item]
     # Cosines are compared to six decimals, so that rounding does not decide between equal ones.
-    cosine = np.round(G / np.sqrt(scale[own][:, None] * scale), 6)
-    cosine[G <= 0] = -1.0
-    cosine[place, own] = -1.0
-    keep = cosine >= 0
-    if m < n:
-        least = np.partition(cosine, n - m, axis=1)[:, n - m, None]
-        above, ties = cosine > least, cosine == least
-        room = m - above.sum(axis=1)[:, None]
-        keep &= above | (ties & (np.cumsum(ties, axis=1) <= room))
-    return to_host(keep.sum(axis=1)), to_host(np.nonzero(keep)[1]), to_host(cosine[keep])
+    cosines = np.round(row[others] / np.sqrt(g[item] * g[others]), 6)
+    if len(others) <= m:
+        return others, cosines
+    # Only those that reach the m-th largest are sorted.
+    near = np.flatnonzero(cosines >= np.partition(cosines, len(others) - m)[len(others) - m])
+    kept = np.sort(near[np.argsort(-cosines[near], kind="stable")[:m]])
+    return others[kept], cosines[kept]
 
 
 def squares(gram: Gram, places: Array) -> Array:
@@ -569,10 +525,6 @@ def squares(gram: Gram, places: Array) -> Array:
     """
     g, n = gram.diagonal(), gram.n_items
     at = np.asarray(places, like=g)
-    if isinstance(gram, ContentGram):
-        both = squares(gram.gram, places)
-        both += squares(gram.content, places)
-        return both
     if isinstance(gram, DenseGram):
         return np.asarray(gram.G[at[:, :, None], at[:, None, :]], like=g)
     out = np.zeros_like(g, shape=(*places.shape, places.shape[1]))

@@ -1,7 +1,7 @@
 """What decides in the lists of people: shares of features, and what one press changes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from teaser.explain import PARTS, Parts
 from teaser.model.scores import (
-    TagMoves,
     UserStates,
-    ordinary_lifts,
     score_parts,
     top_k_rows,
     user_blocks,
 )
 from teaser.model.tables import TagTable
-from teaser.profile import MAX_PRESSES
+from teaser.profile import DEFAULT_STEERING, MAX_PRESSES
 from teaser.transparency import OTHER_PARTS, Impacts
 
 Array = NDArray[Any]
@@ -128,18 +126,12 @@ def list_people(
         Draws the tag that each person presses.
     """
     items, table, R = model.item_table_, model.tag_table_, model.remainder_
-    viewed: Array = np.zeros(())
-    if R is not None:
-        viewed = states.viewed_weight[:, None] * model.decode_viewed(states.rows)
-
-    def score(values: Array) -> Array:
-        return np.asarray(states.tags_weight[:, None] * model.decode(values) + viewed)
 
     def rank(scores: Array) -> Array:
         return top_k_rows(scores, K, exclude=states.rows, tie=items.popularity)
 
-    scores = score(states.values)
-    lifts, places = ordinary_lifts(scores, states.rows), rank(scores)
+    found = list(model.press_moves(states, DEFAULT_STEERING))
+    steps, places = np.array([step for step, _ in found]), rank(model.score_states(states))
     user, place = np.nonzero(places >= 0)
     parts = score_parts(table, R, items, states, user, places[user, place])
     sizes, n = score_sizes(table, parts), len(parts.weight)
@@ -147,14 +139,12 @@ def list_people(
     columns = np.split(parts.place[:n], by_user)
     pressed = _draw([own[own < table.n_personal] for own in columns], rng)
     who = np.flatnonzero(pressed >= 0)
-    values, steps = states.values.copy(), lifts / MAX_PRESSES
-    rows = states.rows
+    values = states.values.copy()
     for one in who.tolist():
-        seen, tag = rows.indices[rows.indptr[one] : rows.indptr[one + 1]], int(pressed[one])
-        moves = TagMoves(scores[one], seen, float(lifts[one]), table.weights_by_tag)([tag])
-        steps[one] = moves[0, MAX_PRESSES + 1]
+        tag, (_, moves_of) = int(pressed[one]), found[one]
+        steps[one] = moves_of([tag])[0, MAX_PRESSES + 1]
         values[one, tag] += steps[one]
-    after = rank(score(values))
+    after = rank(model.score_states(replace(states, values=values)))
     stays = ((places[:, :, None] == after[:, None, :]) & (places >= 0)[:, :, None]).any(axis=2)
     return sizes, pressed, steps, (places >= 0).sum(axis=1) - stays.sum(axis=1)
 
@@ -171,8 +161,7 @@ def score_sizes(table: TagTable, parts: Parts) -> Array:
     feature = np.full(len(parts.row), len(names))
     feature[:n] = numbers[parts.place[:n]]
     np.add.at(sizes, (parts.row, feature), np.abs(parts.added))
-    if table.general is not None:
-        sizes[:, numbers[table.general]] = np.abs(parts.general)
+    sizes[:, numbers[table.general]] = np.abs(parts.general)
     return sizes
 
 

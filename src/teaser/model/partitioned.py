@@ -88,8 +88,6 @@ class StreamedGram(PartitionedGram):
     memory_limit
         Bytes that interactions may take, or a text such as `"2GB"`; six tenths of the machine's
         memory when not given.
-    scratch
-        A folder for what does not fit, emptied with this object; the system's when not given.
     user_power
         Of the weights of users: see `weigh_users`.
     """
@@ -100,7 +98,6 @@ class StreamedGram(PartitionedGram):
         dtype: np.dtype[Any],
         *,
         memory_limit: int | str | None = None,
-        scratch: str | Path | None = None,
         user_power: float = 0.0,
     ) -> None:
         super().__init__(X, dtype, user_power)
@@ -108,7 +105,7 @@ class StreamedGram(PartitionedGram):
         self.limit = int(limit) if memory_limit is None else as_bytes(memory_limit)
         self._in_memory: dict[int, SparseGram] = {}
         self._stays = _which_stay(X, self.limit, self.dtype)
-        self._scratch = _scratch_folder(self, scratch) if not all(self._stays) else None
+        self._scratch = _scratch_folder(self) if not all(self._stays) else None
 
     def apply(self, matrix: Matrix) -> NDArray[Any]:
         """Return the sum of X_p'(X_p M), partitions in their order, some columns at a time."""
@@ -274,9 +271,9 @@ def read_bytes(X: Interactions) -> int:
     return max(_READ_BYTES * size.rows for size in X.sizes)
 
 
-def _scratch_folder(owner: object, where: str | Path | None) -> Path:
+def _scratch_folder(owner: object) -> Path:
     """Make a folder that is deleted with its owner or at exit."""
-    folder = tempfile.mkdtemp(prefix="teaser-", dir=where)
+    folder = tempfile.mkdtemp(prefix="teaser-")
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 

@@ -18,7 +18,7 @@ from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import DenseGram, Gram
 from teaser.model.solve import is_coarse
-from teaser.model.teaser import Prepared, Teaser
+from teaser.model.teaser import Teaser
 
 
 class SharedFits:
@@ -40,8 +40,8 @@ class SharedFits:
         self.training = training
         self.previous = previous
         self._grams: dict[tuple[str, float], Gram] = {}
-        self._prepared: dict[tuple[Any, ...], Prepared] = {}
-        self._last: dict[tuple[Any, ...], Teaser] = {}
+        self._prepared: tuple[Any, ...] = ()
+        self._last: tuple[Any, ...] = ()
         self._discovered: dict[tuple[Any, ...], Discovered] = {}
         self._pairs: tuple[Any, ...] = ()
 
@@ -76,10 +76,8 @@ class SharedFits:
     def clear(self) -> None:
         """Free what is shared."""
         self._grams.clear()
-        self._prepared.clear()
-        self._last.clear()
         self._discovered.clear()
-        self._pairs = ()
+        self._prepared = self._last = self._pairs = ()
 
     def _fit_teaser(self, model: Teaser, start: Teaser | None) -> Teaser:
         # What is prepared depends on these. The penalties are not among them, except for those of
@@ -104,19 +102,17 @@ class SharedFits:
             ridge,
         )
         key = (model.content, *alike)
-        if key not in self._prepared:
-            # One at a time: the arrays of a system may be large.
-            like = next((p for k, p in self._prepared.items() if k[1:] == alike), None)
-            self._prepared.clear()
-            # Another content moves the encoder less than it is away from zero.
-            self._last = {k: last for k, last in self._last.items() if k == alike}
+        if self._prepared[:1] != (key,):
+            self._prepared = ()  # one at a time: the arrays of a system may be large
             if self._takes_array(model):
                 model.gram = self._gram(model.dtype, weights)
             groups = self._groups(model)
-            self._prepared[key] = model.prepare(self.training, discovered=groups, like=like)
-        start = self._last.get(alike) if start is None else start
-        model.fit(self.training, prepared=self._prepared[key], start=start)
-        self._last[alike] = model
+            self._prepared = (key, model.prepare(self.training, discovered=groups))
+        # Another content moves the encoder less than it is away from zero.
+        if start is None and self._last[:1] == (alike,):
+            start = self._last[1]
+        model.fit(self.training, prepared=self._prepared[1], start=start)
+        self._last = (alike, model)
         return model
 
     def _groups(self, model: Teaser) -> Discovered | None:

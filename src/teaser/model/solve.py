@@ -9,7 +9,6 @@ and D is C times the decoder. Without weights L = l1 I and C = I. No items x ite
 unless G is one. docs/users/model.md has the derivation.
 """
 
-import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -34,7 +33,7 @@ from teaser.model._arrays import (
     sparse_like,
     to_host,
 )
-from teaser.model.build import DEVICES, DTYPES, GRAMS, build_gram
+from teaser.model.build import DEVICES, GRAMS, build_gram, check_gram
 from teaser.model.estimate import OPERATOR_COLUMNS, FitSize, explained_memory_error
 from teaser.model.gram import (
     Gram,
@@ -180,7 +179,6 @@ class System:
         row_penalty: Array | None = None,
         column_weight: Array | None = None,
         is_coarse: bool = False,
-        like: "System | None" = None,
     ) -> Self:
         """Prepare what every iteration needs.
 
@@ -196,8 +194,6 @@ class System:
             r and c; ones when not given, and for the rows of D beyond those of c.
         is_coarse
             Whether all fits are coarse: eigenvectors are then computed in the type of `gram`.
-        like
-            A system of the same decoder and another Gram, whose eigenvectors of D'D are taken.
         """
         g, (inner, terms) = gram.diagonal(), parts_of(gram)
         if rank is None:
@@ -209,10 +205,7 @@ class System:
             r[:] = np.asarray(row_penalty, like=g)
         if column_weight is not None:
             c[: len(column_weight)] = np.asarray(column_weight, like=g)
-        if like is None:
-            basis = _basis(D, g, c, is_coarse=is_coarse)
-        else:
-            basis = {name: getattr(like, name) for name in ("D", "row_of", "V", "eta", "DV")}
+        basis = _basis(D, g, c, is_coarse=is_coarse)
         return cls(gram=gram, g=g, U=U, mu=mu, terms=terms, row_penalty=r, column_weight=c, **basis)
 
     def with_decoder(self, D: sp.csr_array) -> Self:
@@ -821,9 +814,7 @@ def check_settings(
             "device='cuda' needs solver='cg' and gram='auto', 'dense' or 'sparse'. Change them, or "
             "use device='cpu'."
         )
-    if isinstance(gram, str):
-        check_choice("gram", gram, GRAMS)
-    check_choice("dtype", dtype, DTYPES)
+    check_gram(gram, dtype, GRAMS)
     check_tolerance(tol, dtype, solver)
 
 
@@ -878,31 +869,19 @@ def not_positive_definite(dtype: np.dtype[Any]) -> str:
 def warn_not_converged(
     iterations: int, residual: float, limits: Limits, dtype: np.dtype[Any]
 ) -> None:
-    """Warn, at the caller's line, that the tolerance was not reached, and what stopped the solver.
+    """Warn that the tolerance was not reached, and say what stopped the solver.
 
     Before `max_iter` that is rounding: more iterations would not help.
     """
     by_rounding = iterations < limits.max_iter
-    reason = f", the least that {dtype} reaches here" if by_rounding else ""
-    more = [] if by_rounding else ["raise max_iter"]
-    wider = [] if dtype == np.float64 else ["use dtype='float64'"]
-    if isinstance(limits.tol, str):
-        wanted, less = "before the scores are settled", "accept a residual, such as tol=1e-2"
-    else:
-        wanted, less = f"above tol={limits.tol:.1e}", "accept a larger tol"
-    advice = ", or ".join([*more, *wider, less])
+    reason = f", the least that {dtype} reaches here," if by_rounding else ""
+    ways = [] if by_rounding else ["raise max_iter"]
+    ways += [] if dtype == np.float64 else ["use dtype='float64'"]
+    advice = ", or ".join([*ways, "accept a larger tol"])
     warnings.warn(
-        f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason}, "
-        f"{wanted}. {advice[0].upper()}{advice[1:]}: rankings settle near 1e-3.",
+        f"Stopped after {iterations} iterations at a residual of {residual:.1e}{reason} before "
+        f"tol={limits.tol!r} was reached. {advice[0].upper()}{advice[1:]}: rankings settle near "
+        "1e-3.",
         ConvergenceWarning,
-        stacklevel=_levels_to_caller(),
+        stacklevel=2,
     )
-
-
-def _levels_to_caller() -> int:
-    """Return how many frames up the first line outside of this package is."""
-    level, frame = 1, inspect.currentframe()
-    frame = frame.f_back if frame else None
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("teaser."):
-        level, frame = level + 1, frame.f_back
-    return level

@@ -32,6 +32,7 @@ from teaser.data.tags import (
 from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
 from teaser.leaning import Carriers, find_carriers, find_group_carriers
+from teaser.model.extensions.weights import scale_rows
 from teaser.parameters import is_number
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
@@ -64,6 +65,11 @@ class Basis:
     share: Array
     q: Array
     omega: float
+
+    @classmethod
+    def plain(cls, n_learned: int) -> Self:
+        """Return the basis that leaves raw scores as they are."""
+        return cls(np.full(n_learned, -1), np.zeros(n_learned), np.zeros(n_learned), 1.0)
 
     @property
     def n_learned(self) -> int:
@@ -127,10 +133,8 @@ class Basis:
         return Packed({"omega": self.omega}, arrays)
 
     @classmethod
-    def unpack(cls, content: Content) -> Self | None:
-        """Return what `pack` gave, or None for a model that was saved without a basis."""
-        if "basis.q" not in content.arrays:
-            return None
+    def unpack(cls, content: Content) -> Self:
+        """Return what `pack` gave."""
         names = ("group", "share", "q")
         group, share, q = (np.array(content.arrays[f"basis.{name}"]) for name in names)
         return cls(group, share, q, float(content.settings["omega"]))
@@ -292,10 +296,8 @@ class ItemTable:
 
     @classmethod
     def unpack(cls, content: Content) -> Self:
-        """Return what `pack` gave; raise `ValueError` where its parts do not fit together."""
+        """Return what `pack` gave."""
         metadata, counted = content.tables["items"], np.array(content.arrays["popularity"])
-        if counted.shape != (len(metadata),) or counted.dtype.kind != "f":
-            raise ValueError("its items and their popularity are of different sizes")
         title_column = content.settings["title"]
         return cls(saved_ids(metadata.to_series(0), "items"), metadata, counted, title_column)
 
@@ -416,13 +418,13 @@ class TagTable:
     ----------
     tags
         The tags, in the order of the decoder's columns: declared ones, discovered ones,
-        popularity; with a basis also tags named "not stated", and general appeal last.
+        popularity; from `with_basis` on also tags named "not stated", and general appeal last.
     decoder
         D, items x tags: the tags of each item, its popularity, and its general appeal.
     rules
         The rules that made the tags, for further items.
     basis
-        How raw tag scores become values of these tags; None where both are the same.
+        How raw tag scores become values of these tags. It centres nothing before `with_basis`.
     aliases
         Earlier names of tags, and the tag that now stands for each.
     item_scale
@@ -435,7 +437,7 @@ class TagTable:
     tags: tuple[Tag, ...]
     decoder: sp.csr_array
     rules: Rules
-    basis: Basis | None = None
+    basis: Basis
     aliases: Mapping[Tag, Tag] = field(default_factory=dict)
     item_scale: Array | None = None
     spread: float | None = None
@@ -447,7 +449,7 @@ class TagTable:
         weights: sp.csr_array | None = None,
         aliases: Mapping[Tag, Tag] | None = None,
     ) -> Self:
-        """Return the tags of a data set, without a basis.
+        """Return the tags of a data set, whose basis is to be found.
 
         Parameters
         ----------
@@ -455,44 +457,38 @@ class TagTable:
             The decoder (items x tags) where its weights were learned.
         """
         D = decoder(dataset.S, popularity(dataset)) if weights is None else weights
-        return cls((*dataset.tags, POPULARITY), D, dataset.rules, aliases=dict(aliases or {}))
+        tags = (*dataset.tags, POPULARITY)
+        return cls(tags, D, dataset.rules, Basis.plain(len(tags)), dict(aliases or {}))
 
     @classmethod
     def unpack(cls, content: Content) -> Self:
-        """Return what `pack` gave; raise `ValueError` where its parts do not fit together."""
-        n_items, n_tags = content.settings["shape"]
+        """Return what `pack` gave."""
         tags = tags_from(content.tables["tags"])
-        D = unpack("decoder", content.arrays, (n_items, n_tags)).astype(np.float64)
-        if (n_items, n_tags) != (len(content.tables["items"]), len(tags)):
-            raise ValueError("its decoder, items and tags are of different sizes")
+        shape = (len(content.tables["items"]), len(tags))
+        D = unpack("decoder", content.arrays, shape).astype(np.float64)
         basis = Basis.unpack(content)
-        named = content.settings.get("aliases", [])
-        aliases = {Tag(*old): Tag(*new) for old, new in named}
+        aliases = {Tag(*old): Tag(*new) for old, new in content.settings["aliases"]}
         rules = Rules.from_dict(content.settings["rules"])
         scale = content.arrays.get("item_scale")
         scale = None if scale is None else np.array(scale)
-        return cls(tags, D, rules, basis, aliases, scale, content.settings.get("spread"))
+        return cls(tags, D, rules, basis, aliases, scale, content.settings["spread"])
 
     def pack(self) -> Packed:
         """Return settings, arrays and tables to be saved."""
+        named = [[astuple(old), astuple(new)] for old, new in self.aliases.items()]
         own = Packed(
-            {"rules": self.rules.as_dict(), "shape": list(self.decoder.shape)},
+            {"rules": self.rules.as_dict(), "aliases": named, "spread": self.spread},
             pack("decoder", self.decoder),
             {"tags": tag_frame(self.tags)},
         )
-        if self.aliases:
-            named = [[astuple(old), astuple(new)] for old, new in self.aliases.items()]
-            own |= Packed({"aliases": named})
         if self.item_scale is not None:
             own |= Packed(arrays={"item_scale": self.item_scale})
-        if self.spread is not None:
-            own |= Packed({"spread": self.spread})
-        return own if self.basis is None else own | self.basis.pack()
+        return own | self.basis.pack()
 
     @property
     def n_learned(self) -> int:
         """The number of columns of the encoder: declared and discovered tags, and popularity."""
-        return len(self.tags) if self.basis is None else self.basis.n_learned
+        return self.basis.n_learned
 
     @property
     def n_personal(self) -> int:
@@ -505,9 +501,9 @@ class TagTable:
         return self.n_learned - 1
 
     @property
-    def general(self) -> int | None:
-        """The column of general appeal, the last, or None without a basis."""
-        return None if self.basis is None else len(self.tags) - 1
+    def general(self) -> int:
+        """The column of general appeal, the last."""
+        return len(self.tags) - 1
 
     @property
     def learned_tags(self) -> tuple[Tag, ...]:
@@ -517,8 +513,6 @@ class TagTable:
     @cached_property
     def learned_decoder(self) -> sp.csr_array:
         """The columns of the decoder that the encoder has too (items x learned tags)."""
-        if self.basis is None:
-            return self.decoder
         return sp.csr_array(self.decoder[:, : self.n_learned])
 
     @property
@@ -541,8 +535,7 @@ class TagTable:
     def mass(self) -> Array:
         """The sum of the absolute weights of each tag over all items (tags); general appeal 0."""
         sums = np.asarray(abs(self.decoder).sum(axis=0)).ravel()
-        if self.general is not None:
-            sums[self.general] = 0.0
+        sums[self.general] = 0.0
         return sums
 
     def impacts(self, affinities: Array) -> dict[str, float]:
@@ -576,8 +569,7 @@ class TagTable:
         """The part of a score that each column belongs to, by its place in `PARTS` (tags)."""
         names = ["discovered" if tag.discovered else "declared" for tag in self.tags]
         names[self.popularity] = "popularity"
-        if self.general is not None:
-            names[self.general] = "general"
+        names[self.general] = "general"
         return np.array([why.PARTS.index(name) for name in names])
 
     @cached_property
@@ -632,8 +624,7 @@ class TagTable:
     @cached_property
     def carriers(self) -> Carriers:
         """The items that carry each tag; popularity and general appeal have none."""
-        apart = [self.popularity] if self.general is None else [self.popularity, self.general]
-        return find_carriers(self.decoder, apart)
+        return find_carriers(self.decoder, [self.popularity, self.general])
 
     @cached_property
     def rarity(self) -> Array:
@@ -680,13 +671,11 @@ class TagTable:
 
     def apply_basis(self, raw: Array) -> Array:
         """Return raw scores of tags (users x learned tags) as values of all tags."""
-        return raw if self.basis is None else self.basis.apply(raw)
+        return self.basis.apply(raw)
 
     def direction(self, column: int) -> Array:
         """Return the c (learned tags) for which the value of a column is p.c."""
-        if self.basis is not None:
-            return self.basis.direction(column)
-        return np.asarray(np.arange(self.n_learned) == column, dtype=np.float64)
+        return self.basis.direction(column)
 
     def with_basis(self, mean: Array, sample: Array) -> "TagTable":
         """Return a table whose values are centred, with general appeal told apart.
@@ -710,8 +699,7 @@ class TagTable:
         if scale is not None:
             usual = float(np.median(scale))
             rows, scale = rows * usual, np.append(scale, np.full(rows.shape[0], usual))
-        wide = rows if self.basis is None else self.basis.widen(rows)
-        D = sp.csr_array(sp.vstack([self.decoder, wide], format="csr"))
+        D = sp.csr_array(sp.vstack([self.decoder, self.basis.widen(rows)], format="csr"))
         return replace(self, decoder=D, item_scale=scale)
 
     def with_rows(
@@ -725,7 +713,7 @@ class TagTable:
             The positions of the items, and their rows (items x learned tags), not scaled.
         blank
             The positions of those of which nothing is known: they get the general appeal of the
-            mean item, and nothing else; without a basis, its popularity.
+            mean item, and nothing else.
         chosen
             The positions of the items that this mean is over.
         """
@@ -734,14 +722,13 @@ class TagTable:
             scale = scale.copy()
             scale[places] = np.median(scale[chosen])
             rows = rows * float(scale[places[0]])
-        wide = rows if self.basis is None else self.basis.widen(rows)
-        column = self.popularity if self.general is None else self.general
-        usual = float(self.decoder[:, [column]].toarray()[chosen].mean())
+        wide = self.basis.widen(rows)
+        usual = float(self.decoder[:, [self.general]].toarray()[chosen].mean())
         is_blank = np.isin(places, blank)
         others = np.setdiff1d(np.arange(self.decoder.shape[0]), places)
         own = (places[~is_blank], places[is_blank])
         n = len(own[1])
-        mean = (np.full(n, usual), np.full(n, column), np.arange(n + 1))
+        mean = (np.full(n, usual), np.full(n, self.general), np.arange(n + 1))
         blanks = sp.csr_array(mean, shape=(n, wide.shape[1]))
         stacked = [self.decoder[others], wide[~is_blank], blanks]
         order = np.argsort(np.concatenate([others, *own]))
@@ -749,11 +736,8 @@ class TagTable:
         return replace(self, decoder=D, item_scale=scale)
 
     def scaled(self, scale: Array) -> "TagTable":
-        """Return a table without a basis, whose decoder has row i multiplied by scale[i]."""
-        D = self.decoder
-        data = D.data * np.repeat(scale, np.diff(D.indptr))
-        scaled = sp.csr_array((data, D.indices, D.indptr), shape=D.shape)
-        return replace(self, decoder=scaled, item_scale=scale)
+        """Return a table whose decoder has row i multiplied by scale[i]; before `with_basis`."""
+        return replace(self, decoder=scale_rows(self.decoder, scale), item_scale=scale)
 
 
 def nested_pairs(carried: sp.csr_array) -> tuple[sp.coo_array, Array]:

@@ -290,8 +290,9 @@ class TaggedModel(Model, abstract=True):
         steering: Steering = DEFAULT_STEERING,
     ) -> Array:
         """Return the score of every item for users given as rows of histories (users x items)."""
+        self.check_fitted()
         states = self.user_states(self.check_histories(X), presses, steering=steering, about=about)
-        return self.score_states(states)
+        return self._score_block(states, NO_FILTERS)
 
     def score_states(self, states: UserStates) -> Array:
         """Return the score of every item for several users (users x items)."""
@@ -310,7 +311,6 @@ class TaggedModel(Model, abstract=True):
         *,
         shown: int = 20,
         about: sp.csr_array | None = None,
-        steering: Steering = DEFAULT_STEERING,
     ) -> ListShares:
         """Return the mean share of each feature and part in the scores of recommended items.
 
@@ -329,7 +329,7 @@ class TaggedModel(Model, abstract=True):
         sizes = [np.zeros((0, len(self.tag_table_.features[0]) + 1))]
         for some in user_blocks(rows.shape[0], len(self.item_table_)):
             known = None if about is None else about[some]
-            states = self.user_states(rows[some], steering=steering, about=known)
+            states = self.user_states(rows[some], about=known)
             user, place = np.nonzero(lists[some, :shown] >= 0)
             parts = self._parts(states, user, lists[some][user, place])
             sizes.append(score_sizes(self.tag_table_, parts))
@@ -388,7 +388,7 @@ class TaggedModel(Model, abstract=True):
         has_viewed = np.diff(rows[:, :n_viewed].indptr) > 0
         weight = np.where(has_viewed, steering.tags_weight, 1.0)
         offset = np.zeros(len(values))
-        if self.keeps_offset and table.basis is not None:
+        if self.keeps_offset:
             offset = weight * factors * table.basis.offset(raw)
         states = UserStates(
             rows,
@@ -421,16 +421,14 @@ class TaggedModel(Model, abstract=True):
 
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
-        packed = super().pack() | self.tag_table_.pack()
-        if self.transparency_ is None:
-            return packed
-        return packed | Packed({"transparency": self.transparency_.as_dict()})
+        measured = None if self.transparency_ is None else self.transparency_.as_dict()
+        return super().pack() | self.tag_table_.pack() | Packed({"transparency": measured})
 
     def unpack(self, content: Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        """Set what `pack` returned."""
         super().unpack(content)
         self._tag_table = TagTable.unpack(content)
-        measured = content.settings.get("transparency")
+        measured = content.settings["transparency"]
         self.transparency_ = None if measured is None else Transparency.from_dict(measured)
 
     def place_filters(self, filters: Filters) -> ResolvedFilters:
@@ -488,7 +486,7 @@ class TaggedModel(Model, abstract=True):
         table = self.tag_table_
         values, column = table.apply_basis(raw), table.general
         users = np.flatnonzero(np.diff(rows.indptr) > np.diff(liked.indptr))
-        if column is not None and len(users):
+        if len(users):
             own = self._encode_users(liked[users], None if known is None else known[users])
             values[users, column] = table.apply_basis(own)[:, column]
         return values

@@ -62,7 +62,6 @@ from teaser.model.extensions.user_features import (
     learn_user_rows,
     learned_features,
     match_rows,
-    pad_rows,
     stack_interactions,
 )
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs, scale_rows
@@ -335,13 +334,7 @@ class Teaser(TaggedModel):
     def _weights(self) -> Weights:
         return PLAIN if self.weights is None else self.weights
 
-    def prepare(
-        self,
-        dataset: Dataset,
-        *,
-        discovered: Discovered | None = None,
-        like: "Prepared | None" = None,
-    ) -> "Prepared":
+    def prepare(self, dataset: Dataset, *, discovered: Discovered | None = None) -> "Prepared":
         """Return the part of a fit that does not depend on the penalties.
 
         It is for fits that differ in penalties only, or in a larger `tol`. With a joint remainder
@@ -351,12 +344,10 @@ class Teaser(TaggedModel):
         ----------
         discovered
             What `discover` returned for this data set; found here when not given.
-        like
-            What was prepared for the same model with another content: it saves time.
         """
         self._check_with(dataset)
         with explained_memory_error("Preparing a fit"):
-            return _prepare(self, dataset, discovered=discovered, like=like, keep=True)
+            return _prepare(self, dataset, discovered=discovered, keep=True)
 
     def estimate(self, dataset: Dataset) -> Estimate:
         """Return what fitting this data set will take, before anything large is allocated."""
@@ -384,21 +375,18 @@ class Teaser(TaggedModel):
 
         Items that were added after the fit have no row, and add nothing.
         """
-        if self.device == "cuda" and rows.shape[0] >= _GPU_BATCH:
-            return self._scorer().encode(rows)
-        return sum_rows(self.encoder_, rows)
+        scorer = self._scorer(rows.shape[0])
+        return sum_rows(self.encoder_, rows) if scorer is None else scorer.encode(rows)
 
     def decode(self, affinities: Array) -> Array:
         """Return the score of every item for affinities with tags (users x items)."""
-        if self.device == "cuda" and len(affinities) >= _GPU_BATCH:
-            return self._scorer().decode(affinities)
-        return super().decode(affinities)
+        scorer = self._scorer(len(affinities))
+        return super().decode(affinities) if scorer is None else scorer.decode(affinities)
 
     def decode_viewed(self, rows: sp.csr_array) -> Array:
         """Return what histories add to every item by the remainder (users x items), unweighted."""
-        if self.device == "cuda" and rows.shape[0] >= _GPU_BATCH and self.remainder_ is not None:
-            return self._scorer().decode_viewed(rows)
-        return super().decode_viewed(rows)
+        scorer = self._scorer(rows.shape[0])
+        return super().decode_viewed(rows) if scorer is None else scorer.decode_viewed(rows)
 
     def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
         """Return what each item of a history adds to p.c, x_i E_i.c, for a direction c."""
@@ -422,8 +410,10 @@ class Teaser(TaggedModel):
             found = found + self.user_rows_.mean(dataset.Q, np.diff(X.indptr))
         return found
 
-    def _scorer(self) -> DeviceScorer:
-        """Return encoder and decoder on the GPU, moved there once."""
+    def _scorer(self, n_users: int) -> DeviceScorer | None:
+        """Return encoder and decoder on the GPU, moved there once; None to score users here."""
+        if self.device != "cuda" or n_users < _GPU_BATCH:
+            return None
         kept = self._on_device
         # A fit replaces both arrays and `add_items` the decoder, so identity is enough.
         if kept is None or kept[0] is not self.encoder_ or kept[1] is not self.decoder_:
@@ -447,11 +437,11 @@ class Teaser(TaggedModel):
         arrays = pack("encoder", self.encoder_)
         if self.remainder_ is not None:
             arrays |= pack("remainder", self.remainder_)
-        settings: dict[str, Any] = {"fit": self._solver_report()}
-        if self.recipe_ is not None:
-            settings["recipe"] = self.recipe_.as_dict()
-        if self.dataset_path_ is not None:
-            settings["dataset"] = self.dataset_path_
+        settings = {
+            "fit": self._solver_report(),
+            "recipe": None if self.recipe_ is None else self.recipe_.as_dict(),
+            "dataset": self.dataset_path_,
+        }
         packed = super().pack() | Packed(settings, arrays)
         for part in (self.user_rows_, self.groups_):
             packed = packed if part is None else packed | part.pack()
@@ -464,11 +454,11 @@ class Teaser(TaggedModel):
         self.encoder_ = unpack_mapped("encoder", arrays, self.tag_table_.n_learned)
         if any(name.split(".")[0] == "remainder" for name in arrays):
             self._remainder = unpack_mapped("remainder", arrays, len(self.items_))
-        self._user_rows = UserRows.unpack(content, self.encoder_.shape[1])
+        self._user_rows = UserRows.unpack(content)
         self.groups_ = Groups.unpack(content)
-        recipe = content.settings.get("recipe")
+        recipe = content.settings["recipe"]
         self.recipe_ = None if recipe is None else Recipe.from_dict(recipe)
-        self.dataset_path_ = content.settings.get("dataset")
+        self.dataset_path_ = content.settings["dataset"]
         self.iterations_ = fit["iterations"]
         self.residual_ = fit["residual"]
         self.converged_ = fit["converged"]
@@ -543,7 +533,6 @@ def _prepare(
     *,
     previous: Groups | None = None,
     discovered: Discovered | None = None,
-    like: Prepared | None = None,
     keep: bool = False,
 ) -> Prepared:
     """Return what the steps of a fit share and no penalty changes.
@@ -560,7 +549,7 @@ def _prepare(
     dataset, groups = discovered or find_groups(model, dataset, previous)
     if model.decoder is not None:
         check_carriers(dataset.S)
-    D = pad_rows(fixed_decoder(dataset, weights).astype(kind), features)
+    D = fixed_decoder(dataset, weights).astype(kind)
     content, given = content_rows(model.content, dataset), not isinstance(model.gram, str)
     if joint is not None:
         check_inverse(D.shape, kind, arrays=1 + keep + given, on_gpu=model.device == "cuda")
@@ -570,7 +559,7 @@ def _prepare(
         stack_interactions(dataset.X, features),
         model.gram if given or joint is None else "dense",
         FitSize(D.shape[1], kind, model.solver, has_content=content is not None),
-        content=None if content is None else pad_rows(content, features),
+        content=content,
         device=model.device,
         user_power=weights.user_power,
         n_items=dataset.n_items,
@@ -582,7 +571,6 @@ def _prepare(
         rank=None if joint is None else 0,
         rng=model.rng,
         is_coarse=joint is None and is_coarse(model.tol, model.solver),
-        like=None if like is None else like.system,
         row_penalty=row_weights(gram, weights.ridge_power, n_items=dataset.n_items),
         column_weight=weights.of_columns(dataset.item_counts),
     )
@@ -657,9 +645,7 @@ def _fit_parts(
         content = content_rows(model.content, prepared.dataset)
         prepared.near[m] = _find_near(model, prepared.dataset, m, content)
     L = l1 * to_host(system.row_penalty).astype(np.float64)
-    padded = sp.csr_array(D, copy=True)
-    padded.resize((len(L), D.shape[1]))  # rows of user features are empty
-    explained = Explained(system.gram, solution.encoder, padded, L)
+    explained = Explained(system.gram, solution.encoder, D, L)
     R = neighbour_remainder(system.gram, prepared.near[m], L + kappa, explained)
     return solution, system, D, R
 

@@ -18,11 +18,10 @@ F64 = np.dtype("float64")
 
 
 def fit_neighbours(
-    gram: Gram, E: Any, D: Any, *, l1: float, row_penalty: Array, options: Remainder,
-    n_items: int | None = None,
-) -> sp.csr_array:  # fmt: skip
+    gram: Gram, E: Any, D: Any, *, l1: float, row_penalty: Array, options: Remainder
+) -> sp.csr_array:
     """Return the remainder of nearest neighbours for an encoder and a decoder."""
-    near = nearest(gram, int(options.neighbours or 0), n_items=n_items)
+    near = nearest(gram, int(options.neighbours or 0))
     L = l1 * row_penalty
     return neighbour_remainder(gram, near, L + options.l2, Explained(gram, E, D, L))
 

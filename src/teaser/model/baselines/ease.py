@@ -6,16 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.errors import ParameterError
 from teaser.model._inverse import invert_gram, item_weights
 from teaser.model.base import Model
-from teaser.model.build import build_gram, check_dense_settings
+from teaser.model.build import build_gram, check_gram
 from teaser.model.estimate import FitSize, check_square
 from teaser.model.extensions.content import Content, content_rows
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import item_ridge, own_diagonal
 from teaser.model.tables import check_dataset
-from teaser.parameters import check_number, is_number
+from teaser.parameters import check_fraction, check_number
 
 Array = NDArray[Any]
 
@@ -123,7 +122,7 @@ class EASE(Model):
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_number("l2", self.l2)
         self.check_options()
-        check_dense_settings(self.gram, self.dtype)
+        check_gram(self.gram, self.dtype)
 
 
 class RDLAE(EASE):
@@ -192,7 +191,5 @@ class RDLAE(EASE):
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         super().check_parameters()
-        for name in ("dropout", "diagonal"):
-            value = getattr(self, name)
-            if not is_number(value) or not 0 <= value < 1:
-                raise ParameterError(f"{name} must be a number from 0 to below 1, found {value!r}.")
+        check_fraction("dropout", self.dropout)
+        check_fraction("diagonal", self.diagonal)

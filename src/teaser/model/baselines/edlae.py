@@ -13,13 +13,13 @@ from teaser.data.dataset import Dataset
 from teaser.errors import ConvergenceWarning, SolverError
 from teaser.model._inverse import invert, item_weights
 from teaser.model.base import Model
-from teaser.model.build import check_dense_settings, dense_gram
+from teaser.model.build import check_gram, dense_gram
 from teaser.model.estimate import check_square
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs, scale_rows
 from teaser.model.gram import column_weights, item_ridge
 from teaser.model.solve import Callback, Limits, check_tolerance
 from teaser.model.tables import Packed, check_dataset
-from teaser.parameters import check_choice, check_count, check_number, check_rng
+from teaser.parameters import check_choice, check_count, check_fraction, check_number, check_rng
 
 Array = NDArray[Any]
 
@@ -181,15 +181,14 @@ class EDLAE(Model):
     def check_parameters(self) -> None:
         """Raise `ParameterError` for a hyper-parameter out of its range; `fit` begins with it."""
         check_number("l2", self.l2)
-        if self.dropout != 0 or isinstance(self.dropout, bool):
-            check_number("dropout", self.dropout, most=1.0)
+        check_fraction("dropout", self.dropout)
         if isinstance(self.rank, str):
             check_choice("rank", self.rank, ("tags", "full"))
         elif self.rank is not None:
             check_count("rank", self.rank)
         check_count("max_iter", self.max_iter)
         check_rng(self.rng)
-        check_dense_settings(self.gram, self.dtype)
+        check_gram(self.gram, self.dtype)
         self.check_options()
         check_tolerance(self.tol, str(np.dtype(self.dtype)))
 
@@ -199,7 +198,7 @@ class EDLAE(Model):
         return super().pack() | Packed({"fit": fit})
 
     def unpack(self, content: Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        """Set what `pack` returned."""
         super().unpack(content)
         fit = content.settings["fit"]
         self.objective_, self.converged_ = tuple(fit["objective"]), fit["converged"]

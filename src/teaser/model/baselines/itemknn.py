@@ -1,5 +1,6 @@
 """ItemKNN: the nearest neighbours of the history's items, by cosine similarity."""
 
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -69,39 +70,24 @@ _CELLS = 2**22
 def nearest_neighbours(X: sp.csr_array, counts: Array, k: int) -> sp.csr_array:
     """Return the cosines of each item with the k items most like it (items x items, sparse)."""
     X = sp.csr_array(X, dtype=np.float64)
-    Xt = X.T.tocsr()
-    n_items = X.shape[1]
+    Xt, n_items = X.T.tocsr(), X.shape[1]
     # The squared length of each column: the number of users, where no interaction has a strength.
     squares = np.bincount(X.indices, weights=np.square(X.data), minlength=n_items)
-    width = max(1, _CELLS // max(1, n_items))
-    found: list[tuple[Array, Array]] = []
-    for first in range(0, n_items, width):
+    height, found = max(1, _CELLS // n_items), []
+    for first in range(0, n_items, height):
         # Rows of X'X: how many users chose both items, by their strengths.
-        both = sp.csr_array(Xt[first : first + width] @ X)
-        for row in range(both.shape[0]):
-            part = slice(both.indptr[row], both.indptr[row + 1])
-            pairs = both.indices[part], both.data[part]
-            found.append(_nearest(first + row, *pairs, squares, counts, k))
-    starts = np.cumsum([0, *(len(places) for places, _ in found)])
-    places = np.concatenate([np.zeros(0, np.int64), *(places for places, _ in found)])
-    values = np.concatenate([np.zeros(0), *(values for _, values in found)])
-    return sp.csr_array((values, places, starts), shape=(n_items, n_items))
-
-
-def _nearest(
-    item: int, places: Array, both: Array, squares: Array, counts: Array, k: int
-) -> tuple[Array, Array]:
-    """Return the positions and cosines of the k nearest of some items, in order of position."""
-    others = places != item
-    places, both = places[others].astype(np.int64), both[others]
-    # One root of one product, so that equal counts give equal cosines to the last bit.
-    cosines = both / np.sqrt(squares[places] * squares[item])
-    if len(places) > k:
-        # All that tie with the k-th nearest are kept here, for popularity to decide.
-        least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
-        near = np.flatnonzero(cosines >= least)
-        order = np.lexsort((places[near], -counts[places[near]], -cosines[near]))
-        chosen = near[order[:k]]
-        places, cosines = places[chosen], cosines[chosen]
-    order = np.argsort(places)
-    return places[order], cosines[order]
+        both = sp.csr_array(Xt[first : first + height] @ X)
+        for item, (start, end) in enumerate(pairwise(both.indptr.tolist()), first):
+            others = both.indices[start:end]
+            # One root of one product, so that equal counts give equal cosines to the last bit.
+            cosines = both.data[start:end] / np.sqrt(squares[others] * squares[item])
+            cosines[others == item] = 0.0
+            # All that tie with the k-th nearest are sorted, for popularity to decide.
+            least = np.partition(cosines, -k)[-k] if len(cosines) > k else 0.0
+            others, cosines = others[cosines >= least], cosines[cosines >= least]
+            order = np.lexsort((others, -counts[others], -cosines))[:k]
+            found.append((np.full(len(order), item), others[order], cosines[order]))
+    items, others, cosines = (np.concatenate(part) for part in zip(*found, strict=True))
+    similarity = sp.csr_array((cosines, (items, others)), shape=(n_items, n_items))
+    similarity.eliminate_zeros()
+    return similarity

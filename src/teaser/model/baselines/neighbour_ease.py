@@ -7,17 +7,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.data.dataset import Dataset
-from teaser.errors import ParameterError
 from teaser.model._arrays import to_host
 from teaser.model.base import Model
-from teaser.model.build import DTYPES, GRAMS, build_gram
+from teaser.model.build import GRAMS, build_gram, check_gram
 from teaser.model.estimate import FitSize, explained_memory_error
 from teaser.model.extensions.content import Content, content_rows
 from teaser.model.extensions.remainder import NEAR_POWER, check_neighbours, neighbour_remainder
 from teaser.model.extensions.weights import PLAIN, Weights, scale_pairs
 from teaser.model.gram import Gram, item_ridge, nearest, own_diagonal
 from teaser.model.tables import check_dataset
-from teaser.parameters import check_choice, check_count, check_number
+from teaser.parameters import check_count, check_number
 
 Array = NDArray[Any]
 
@@ -110,8 +109,4 @@ class NeighbourEASE(Model):
         check_number("l2", self.l2)
         check_count("neighbours", self.neighbours)
         self.check_options()
-        check_choice("dtype", self.dtype, DTYPES)
-        if self.gram is None or (isinstance(self.gram, str) and self.gram not in GRAMS):
-            raise ParameterError(
-                f"gram must be one of {', '.join(GRAMS)}, or an operator, found {self.gram!r}."
-            )
+        check_gram(self.gram, self.dtype, GRAMS)

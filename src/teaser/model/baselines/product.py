@@ -1,6 +1,6 @@
 """Product: the product of the positive scores of two models, explained by the first."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,16 +11,16 @@ from teaser.artifact import Content
 from teaser.data.dataset import Dataset
 from teaser.errors import NotFittedError, ParameterError
 from teaser.explain import Cover
-from teaser.model.base import Model, find_kind, restore
+from teaser.model.base import Model, find_kind
 from teaser.model.extensions.groups import Groups
 from teaser.model.extensions.remainder import RemainderMatrix
-from teaser.model.extensions.user_features import ManyAbout, UserRows
+from teaser.model.extensions.user_features import UserRows
 from teaser.model.filters import ResolvedFilters
 from teaser.model.prediction import PREDICTED
 from teaser.model.scores import Scored, UserStates
 from teaser.model.tables import ItemTable, TagTable
 from teaser.model.tagged import TaggedModel
-from teaser.profile import DEFAULT_STEERING, FindMoves, PressesLike, Steering
+from teaser.profile import FindMoves, Steering
 
 Array = NDArray[Any]
 
@@ -126,20 +126,6 @@ class Product(TaggedModel):
         """Return the steps of each user: those of the model with tags."""
         return self.parts[0].press_moves(states, steering)
 
-    def score_batch(
-        self,
-        X: Any,
-        presses: Sequence[PressesLike | None] | None = None,
-        *,
-        about: ManyAbout | None = None,
-        steering: Steering = DEFAULT_STEERING,
-    ) -> Array:
-        """Return the product of the positive scores for rows of histories (users x items)."""
-        self.check_fitted()
-        rows = self.check_histories(X)
-        states = self.user_states(rows, presses, steering=steering, about=about)
-        return multiply(self.score_states(states), self.parts[1].score_batch(rows))
-
     def add_items(self, items: Any, *, predict: Collection[str] = PREDICTED) -> Self:
         """Refuse: the other part has no score for new items, so that none would be recommended."""
         raise ParameterError(
@@ -235,7 +221,7 @@ def _part(content: Content, name: str) -> Any:
     kind, settings = content.settings[name]
     arrays, tables = (_taken(name, d) for d in (content.arrays, content.tables))
     part = Content(kind, settings, arrays, tables)
-    return restore(find_kind(part, "The Product"), part)
+    return find_kind(part, "The Product").from_content(part)
 
 
 def _joined(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

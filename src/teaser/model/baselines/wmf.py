@@ -1,6 +1,5 @@
 """WMF and WMF-S: weighted matrix factorisation, with learned item factors or with the tags."""
 
-import importlib
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from teaser.artifact import Content
 from teaser.data.dataset import Dataset
-from teaser.errors import ParameterError, SolverError, install_command
+from teaser.errors import MissingPackageError, SolverError
 from teaser.model._inverse import invert
 from teaser.model.base import Model
 from teaser.model.tables import Packed, check_dataset, check_tagged, decoder, liked_part, popularity
@@ -96,14 +95,18 @@ class WMF(Model):
 
     def _learn(self, X: sp.csr_array) -> Array:
         """Return the item factors that `implicit` finds."""
-        als, threads = _need("implicit.cpu.als"), _need("threadpoolctl")
+        try:
+            from implicit.cpu.als import AlternatingLeastSquares
+            from threadpoolctl import threadpool_limits
+        except ImportError as error:
+            raise MissingPackageError("WMF", "implicit", extra="evaluate") from error
         # implicit reads stored values as c_ui, and takes 1 where none is stored. A history counts
         # its items alike, and so does the fit: strengths are not used.
         weights = np.full(X.nnz, 1 + self.alpha, np.float32)
         weighted = sp.csr_matrix((weights, X.indices, X.indptr), shape=X.shape)
         # implicit solves users in parallel; BLAS threads below that would compete for the cores.
-        with threads.threadpool_limits(1, "blas"):
-            learner = als.AlternatingLeastSquares(
+        with threadpool_limits(1, "blas"):
+            learner = AlternatingLeastSquares(
                 factors=int(self.factors),
                 regularization=float(self.l2),
                 alpha=1.0,
@@ -202,7 +205,7 @@ class WMFS(TaggedModel):
         return super().pack() | Packed({"n_learned": self.n_learned_})
 
     def unpack(self, content: Content) -> None:
-        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
+        """Set what `pack` returned."""
         super().unpack(content)
         self.n_learned_ = content.settings["n_learned"]
 
@@ -278,14 +281,3 @@ def _in_history(Z: Array, own: Any, alpha: float, right: Array) -> Array:
         return np.asarray(cho_solve(cho_factor(A, lower=True), right))
     except np.linalg.LinAlgError as error:
         raise SolverError(f"The saved inverse of this model is none: {error}.") from error
-
-
-def _need(module: str) -> Any:
-    """Import a package of the extra `evaluate`, or say how to get it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ParameterError(
-            f"WMF is learned by the package implicit, and {module} cannot be imported: {error}. "
-            f"Install it: {install_command('evaluate')}"
-        ) from error

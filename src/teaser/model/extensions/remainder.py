@@ -33,12 +33,11 @@ from numpy.typing import NDArray
 from teaser.errors import SolverError
 from teaser.model._arrays import (
     Matrix,
+    as_dense,
     blocks,
     host_csr,
     in_threads,
-    is_sparse,
     rowdot,
-    sparse_like,
     to_host,
 )
 from teaser.model._inverse import invert_gram
@@ -63,9 +62,6 @@ from teaser.parameters import Options, check_count, check_number
 
 Array = NDArray[Any]
 RemainderMatrix: TypeAlias = Any  # items x items, a dense array or a csr one
-# Beyond this multiple of l1 and the mean count, float32 has lost three digits of R and more.
-_LARGEST_K = 1000
-_ROWS = 256
 _CHUNK_BYTES = 2**26
 # Neighbours are those by the cosine of a Gram with these weights of users, whatever those of the
 # fit are: a long history says less about which two items go together.
@@ -381,30 +377,19 @@ class Explained:
     encoder
         E with all rows, an array or csr (rows of G x tags).
     D
-        The decoder without weights of columns, csr (rows of G x tags).
+        The decoder without weights of columns, csr (items x tags).
     penalty
         The diagonal of L, in main memory.
     """
 
     def __init__(self, gram: Gram, encoder: Matrix, D: Matrix, penalty: Array) -> None:
         g, D = gram.diagonal(), host_csr(D)
-        L = np.asarray(penalty.astype(gram.dtype), like=g)
+        E = np.asarray(as_dense(encoder).astype(gram.dtype), like=g)
+        HE = gram.apply(E)
+        HE += np.asarray(penalty.astype(gram.dtype), like=g)[:, None] * E
         owner: Array = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
-        beta: Array
-        if is_sparse(encoder):
-            E = host_csr(encoder).astype(gram.dtype)
-            beta = np.asarray(E.multiply(D).sum(axis=1), dtype=np.float64).ravel()
-            HE = gram.apply(sparse_like(E, g))
-            rows = np.repeat(np.arange(E.shape[0]), np.diff(E.indptr))
-            HE[np.asarray(rows, like=g), np.asarray(E.indices, like=g)] += np.asarray(
-                penalty[rows].astype(gram.dtype) * E.data, like=g
-            )
-        else:
-            E = np.asarray(np.asarray(encoder, dtype=gram.dtype), like=g)
-            HE = gram.apply(E)
-            HE += L[:, None] * E
-            parts = to_host(E[np.asarray(owner, like=g), np.asarray(D.indices, like=g)])
-            beta = np.bincount(owner, parts.astype(np.float64) * D.data, minlength=D.shape[0])
+        parts = to_host(E[np.asarray(owner, like=g), np.asarray(D.indices, like=g)])
+        beta = np.bincount(owner, parts.astype(np.float64) * D.data, minlength=D.shape[0])
         self.HE, self.D, self.beta = HE, D, beta
 
     @property

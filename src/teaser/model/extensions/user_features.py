@@ -91,16 +91,13 @@ class UserRows:
         return Packed(arrays=arrays, tables={"user_tags": tag_frame(self.tags)})
 
     @classmethod
-    def unpack(cls, content: Content, n_tags: int) -> Self | None:
+    def unpack(cls, content: Content) -> Self | None:
         """Return what `pack` gave, or None where there is none."""
         if "user_tags" not in content.tables:
             return None
         tags = tags_from(content.tables["user_tags"])
         names = ("user_features.encoder", "user_features.alone")
-        encoder, alone = (np.array(content.arrays[name]) for name in names)
-        if {encoder.shape, alone.shape} != {(len(tags), n_tags)}:
-            raise ValueError("its rows of user features are of different sizes")
-        return cls(tags, encoder, alone)
+        return cls(tags, *(np.array(content.arrays[name]) for name in names))
 
 
 def alone_share(lengths: Array) -> Array:
@@ -203,17 +200,6 @@ def learn_alone(
 def stack_interactions(X: Any, features: UserFeatures | None) -> Any:
     """Return [X Q], or X without user features."""
     return X if features is None else sp.csr_array(sp.hstack([X, features.Q], format="csr"))
-
-
-def pad_rows(matrix: sp.csr_array, features: UserFeatures | None) -> sp.csr_array:
-    """Return a matrix of items with a row of zeros for each user feature below."""
-    if features is None:
-        return matrix
-    return sp.csr_array(
-        # Rows that begin where the last one ends are empty.
-        (matrix.data, matrix.indices, np.pad(matrix.indptr, (0, len(features.tags)), mode="edge")),
-        shape=(matrix.shape[0] + len(features.tags), matrix.shape[1]),
-    )
 
 
 def match_rows(start: Any, encoder: Any, dataset: Dataset, features: UserFeatures | None) -> Array:
