@@ -90,6 +90,8 @@ def test_it_is_saved_with_the_model_and_read_back(
 
 
 WRONG: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "shares sum to": lambda t: t["impacts"].update(general=0.9),
+    "below 0": lambda t: t["impacts"].update(general=-0.1),
     "isoformat": lambda t: t.update(date="yesterday"),
     "'sources' is missing": lambda t: t.pop("sources"),
     "not iterable": lambda t: t["sources"].update(features=3),

@@ -4,6 +4,7 @@ The figures are measured when a model is fitted, on lists of people that it lear
 saved with it.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -226,7 +227,7 @@ class Transparency(Framed):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Return what `as_dict` gave."""
+        """Return what `as_dict` gave; raise `ValueError` for other values."""
         sources = dict(plain["sources"])
         for name in ("features", "user_features"):
             sources[name] = tuple(
@@ -234,12 +235,16 @@ class Transparency(Framed):
                 for each in sources[name]
             )
         sources["unused_columns"] = tuple(sources["unused_columns"])
-        return cls(
+        found = cls(
             Impacts(**plain["impacts"]),
             DataSources(**sources),
             plain["version"],
             day.fromisoformat(plain["date"]),
         )
+        shares = [share for _, _, share in found.shares()]
+        if min(shares) < 0 or not math.isclose(sum(shares), 1.0, abs_tol=1e-6):
+            raise ValueError(f"its shares sum to {sum(shares):.6g}, or one is below 0")
+        return found
 
 
 _COLUMNS = {

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from conftest import RULES, small_tables
 from numpy.typing import NDArray
 
-from teaser import Category, Dataset, Rules, Tag, Teaser
+from teaser import Category, Dataset, Rules, Tag, Teaser, artifact
 from teaser.data.metadata import read_new_items
-from teaser.errors import DataError, ParameterError, RuleError
+from teaser.errors import ArtifactError, DataError, ParameterError, RuleError
 from teaser.model import load
 from teaser.model.tables import (
     Basis,
@@ -118,6 +118,14 @@ def test_aliases_and_basis_are_saved(dataset: Dataset, tmp_path: Path) -> None:
     model.save(tmp_path / "m")
     table = load(tmp_path / "m", Teaser).tag_table_
     assert (table.aliases, table.index[old]) == ({old: new}, table.index[new])
+    content = artifact.read(tmp_path / "m")
+    more = {name: np.append(content.arrays[name], 0) for name in ("basis.q", "basis.group")}
+    artifact.write(
+        tmp_path / "m", kind=content.kind, settings=content.settings,
+        arrays={**content.arrays, **more}, tables=content.tables,
+    )  # fmt: skip
+    with pytest.raises(ArtifactError, match="does not hold a whole Teaser"):
+        load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("name", ["popularity", "general appeal", "discovered"])

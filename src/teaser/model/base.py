@@ -6,6 +6,7 @@ finds models from other packages once their module is imported.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -17,10 +18,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser import artifact
-from teaser.artifact import Content
+from teaser.artifact import Content, find_not_finite
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import Ids, pack, unpack_mapped
-from teaser.errors import ArtifactError, NotFittedError, ParameterError
+from teaser.errors import ArtifactError, NotFittedError, ParameterError, RuleError
 from teaser.explain import BoostReason
 from teaser.model.all_lists import (
     AllLists,
@@ -389,7 +390,7 @@ class Model(Parametrised, ABC):
         return Packed(arrays=found)
 
     def unpack(self, content: Content) -> None:
-        """Set what `pack` returned."""
+        """Set what `pack` returned; raise `ValueError` where it does not fit the items."""
         for name in self.learned_arrays:
             setattr(self, f"{name}_", unpack_mapped(name, content.arrays, len(self.items_)))
 
@@ -460,6 +461,28 @@ def find_kind(content: Content, where: str | Path) -> type[Any]:
     )
 
 
+def restore(kind: type[Any], content: Content) -> Any:
+    """Return the model of a saved content, after checking its numbers and its parameters.
+
+    A model from elsewhere checks itself: it may have a use for what is wrong here.
+    """
+    if not kind.__module__.startswith("teaser."):
+        return kind.from_content(content)
+    name = find_not_finite(content.arrays)
+    if name is not None:
+        raise ValueError(f"its array {name!r} has numbers that are not finite")
+    model = kind.from_content(content)
+    # The owner's file of names of groups is read by a fit alone, and may be gone.
+    with suppress(RuleError):
+        model.check_parameters()
+    # Parts that do not fit each other cannot score a history.
+    n_items = len(model.items_)
+    scores = model.score_batch(sp.csr_array(([1.0], ([0], [0])), shape=(1, n_items)))
+    if scores.shape != (1, n_items) or not np.isfinite(scores).all():
+        raise ValueError("its parts do not fit together")
+    return model
+
+
 @overload
 def load(folder: str | Path) -> Any: ...
 
@@ -487,7 +510,7 @@ def load(folder: str | Path, kind: type[Any] = object) -> Any:
             "here. Name the folder of another model."
         )
     with artifact.refusing(f"{folder} does not hold a whole {content.kind}"):
-        return found.from_content(content)
+        return restore(found, content)
 
 
 def _place_of(model: type[Any]) -> str:

@@ -32,7 +32,6 @@ from teaser.data.tags import (
 from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
 from teaser.leaning import Carriers, find_carriers, find_group_carriers
-from teaser.model.extensions.weights import scale_rows
 from teaser.parameters import is_number
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
@@ -296,8 +295,10 @@ class ItemTable:
 
     @classmethod
     def unpack(cls, content: Content) -> Self:
-        """Return what `pack` gave."""
+        """Return what `pack` gave; raise `ValueError` where its parts do not fit together."""
         metadata, counted = content.tables["items"], np.array(content.arrays["popularity"])
+        if counted.shape != (len(metadata),) or counted.dtype.kind != "f":
+            raise ValueError("its items and their popularity are of different sizes")
         title_column = content.settings["title"]
         return cls(saved_ids(metadata.to_series(0), "items"), metadata, counted, title_column)
 
@@ -462,10 +463,12 @@ class TagTable:
 
     @classmethod
     def unpack(cls, content: Content) -> Self:
-        """Return what `pack` gave."""
+        """Return what `pack` gave; raise `ValueError` where its parts do not fit together."""
+        n_items, n_tags = content.settings["shape"]
         tags = tags_from(content.tables["tags"])
-        shape = (len(content.tables["items"]), len(tags))
-        D = unpack("decoder", content.arrays, shape).astype(np.float64)
+        D = unpack("decoder", content.arrays, (n_items, n_tags)).astype(np.float64)
+        if (n_items, n_tags) != (len(content.tables["items"]), len(tags)):
+            raise ValueError("its decoder, items and tags are of different sizes")
         basis = Basis.unpack(content)
         aliases = {Tag(*old): Tag(*new) for old, new in content.settings["aliases"]}
         rules = Rules.from_dict(content.settings["rules"])
@@ -477,7 +480,12 @@ class TagTable:
         """Return settings, arrays and tables to be saved."""
         named = [[astuple(old), astuple(new)] for old, new in self.aliases.items()]
         own = Packed(
-            {"rules": self.rules.as_dict(), "aliases": named, "spread": self.spread},
+            {
+                "rules": self.rules.as_dict(),
+                "shape": list(self.decoder.shape),
+                "aliases": named,
+                "spread": self.spread,
+            },
             pack("decoder", self.decoder),
             {"tags": tag_frame(self.tags)},
         )

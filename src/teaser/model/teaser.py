@@ -454,7 +454,7 @@ class Teaser(TaggedModel):
         self.encoder_ = unpack_mapped("encoder", arrays, self.tag_table_.n_learned)
         if any(name.split(".")[0] == "remainder" for name in arrays):
             self._remainder = unpack_mapped("remainder", arrays, len(self.items_))
-        self._user_rows = UserRows.unpack(content)
+        self._user_rows = UserRows.unpack(content, self.encoder_.shape[1])
         self.groups_ = Groups.unpack(content)
         recipe = content.settings["recipe"]
         self.recipe_ = None if recipe is None else Recipe.from_dict(recipe)

@@ -364,6 +364,8 @@ class Groups:
     retired: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
+        if self.weights.shape != (len(self.items), len(self.found)):
+            raise ValueError("its groups, items and weights are of different sizes")
         _ = self._shown  # edits of unknown groups are refused at once
 
     def __len__(self) -> int:
@@ -478,6 +480,9 @@ class Groups:
         if "groups" not in content.tables:
             return None
         table, settings = content.tables["groups"], content.settings["groups"]
+        is_whole = table.drop("label_feature", "label_value").null_count().sum_horizontal()[0] == 0
+        if dict(table.schema) != dict(_SCHEMA) or not is_whole:
+            raise ValueError("its table of groups is not whole")
         n_items = len(content.arrays["groups.indptr"]) - 1
         items = Ids(content.tables["items"].to_series(0).head(n_items).to_list())
         found = tuple(

@@ -91,13 +91,16 @@ class UserRows:
         return Packed(arrays=arrays, tables={"user_tags": tag_frame(self.tags)})
 
     @classmethod
-    def unpack(cls, content: Content) -> Self | None:
+    def unpack(cls, content: Content, n_tags: int) -> Self | None:
         """Return what `pack` gave, or None where there is none."""
         if "user_tags" not in content.tables:
             return None
         tags = tags_from(content.tables["user_tags"])
         names = ("user_features.encoder", "user_features.alone")
-        return cls(tags, *(np.array(content.arrays[name]) for name in names))
+        encoder, alone = (np.array(content.arrays[name]) for name in names)
+        if {encoder.shape, alone.shape} != {(len(tags), n_tags)}:
+            raise ValueError("its rows of user features are of different sizes")
+        return cls(tags, encoder, alone)
 
 
 def alone_share(lengths: Array) -> Array:
