@@ -32,6 +32,7 @@ from teaser.data.tags import (
 from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
 from teaser.leaning import Carriers, find_carriers, find_group_carriers
+from teaser.model.extensions.weights import scale_rows
 from teaser.parameters import is_number
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 
