@@ -161,6 +161,8 @@ def equal(cells: pl.Series, value: Any) -> pl.Series:
     """
     if value is None:
         return cells.is_null()
+    if isinstance(cells.dtype, pl.Array):
+        return equal(cells.arr.to_list(), value)
     if isinstance(cells.dtype, pl.List):
         flat = equal(cells.explode(empty_as_null=True), value).to_numpy()
         lengths = np.maximum(cells.list.len().fill_null(0).to_numpy(), 1)
