@@ -430,7 +430,7 @@ def describe_reasons(
         for each in told
         if isinstance(each, ViewedReason)
     }
-    like = {  # which titles of a group share a tag with it
+    like = {  # which titles of a group share a tag with it, and the tags that all of these have
         each.tag: _resembling(each.like, entry.item_id, personal)
         for each in told
         if isinstance(each, Reason) and each.like
@@ -438,23 +438,33 @@ def describe_reasons(
     telling = [
         each
         for each in positive
-        if (new[each.item_id] if isinstance(each, ViewedReason) else like.get(each.tag, True))
+        if (new[each.item_id] if isinstance(each, ViewedReason) else like.get(each.tag, [True])[0])
     ]
     shown = (telling or positive)[:N_REASONS]
     is_liked = entry.general_share > sum(each.share for each in shown)
     shown += [each for each in told if each.contribution < 0][:1]
     speak_for: list[Markup] = []
     against: list[Markup] = []
-    # Viewed items come last: each brings a clause of its own.
+    # Viewed items come last: each brings a clause of its own, and says what no other has said.
+    said = set(named)
     for reason in sorted(shown, key=lambda each: isinstance(each, ViewedReason)):
         if isinstance(reason, ViewedReason):
-            name = _describe_viewed(reason, texts, is_own=is_own)
-            if tags := new[reason.item_id][:N_SHARED]:
-                labels = joint_names(tags, personal.catalogue, texts, full=False)
+            name, tags = _describe_viewed(reason, texts, is_own=is_own), new[reason.item_id]
+            if speak_for and tags and tags[0] in said:
+                continue
+            shared = [tag for tag in tags if tag not in said][:N_SHARED]
+            said.update(shared)
+            if shared:
+                labels = joint_names(shared, personal.catalogue, texts, full=False)
                 name = texts.html("{item} (both {tags})", item=name, tags=texts.join(labels))
         elif reason.like:
-            titles = texts.join(like[reason.tag] or reason.like)
-            name = bold(texts("items like {titles}", titles=titles))
+            titles, tags = like[reason.tag]
+            shared = [tag for tag in tags if tag not in said][:1]
+            said.update(shared)
+            name = bold(texts("items like {titles}", titles=texts.join(titles or reason.like)))
+            if shared:
+                labels = joint_names(shared, personal.catalogue, texts, full=False)
+                name = texts.html("{items} (all {tags})", items=name, tags=texts.join(labels))
         else:
             name = bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
             if reason.is_guess:
@@ -479,12 +489,22 @@ def describe_reasons(
     return texts.html("Many small reasons; none stands out.")
 
 
-def _resembling(titles: Sequence[str], item_id: ItemId, personal: PersonalModel) -> list[str]:
-    """Return those of some titles of the history that share a tag with an item."""
-    model = personal.catalogue.model
+def _resembling(
+    titles: Sequence[str], item_id: ItemId, personal: PersonalModel
+) -> tuple[list[str], list[Tag]]:
+    """Return those of some titles of the history that share a tag with an item.
+
+    The tags that all of them share with it come second, where there are two such titles or more.
+    """
+    model, catalogue = personal.catalogue.model, personal.catalogue
     own = {model.title(model.items_.index_of(each)): each for each in personal.history}
-    named = (title for title in titles if title in own)
-    return [title for title in named if shared_tags(personal.catalogue, item_id, own[title])]
+    found = {
+        title: tags
+        for title in titles
+        if title in own and (tags := shared_tags(catalogue, item_id, own[title]))
+    }
+    every = list(found.values()) if len(found) > 1 else [[]]
+    return list(found), [tag for tag in every[0] if all(tag in tags for tags in every)]
 
 
 def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Markup:
@@ -501,12 +521,15 @@ def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Mar
 def shared_tags(
     catalogue: Catalogue, one: ItemId, other: ItemId, *, but: Collection[Tag] = ()
 ) -> list[Tag]:
-    """Return the declared tags of two items that at most one in eight has, the rarest first."""
+    """Return declared tags of two items that at most one in eight has, the rarest first.
+
+    Bare numbers, such as years, are left out.
+    """
     model, D = catalogue.model, catalogue.model.decoder_
     places = map(model.items_.index_of, (one, other))
     both = np.intersect1d(*(D.indices[D.indptr[i] : D.indptr[i + 1]] for i in places))
     tags = [model.tags_[column] for column in both[both < model.tag_table_.n_personal]]
-    tags = [tag for tag in tags if not tag.discovered and tag not in but]
+    tags = [tag for tag in tags if not (tag.discovered or tag.is_bare or tag in but)]
     found = [tag for tag in tags if catalogue.bits(tag) >= _SHARED_BITS]
     return sorted(found, key=catalogue.bits, reverse=True)
 
