@@ -37,8 +37,10 @@ _SAME_ITEMS = 0.5
 # A guess is about at least so many items, of which fewer than one was to be expected, and on a
 # feature that this share of all items states.
 _LEAST_ITEMS, _STATED = 5, 0.5
+# Rarer tags, such as names of actors and villages, tell nothing as a guess.
+_LEAST_RATE = 0.02
 # Histories of more items than this, and features that few items state, need one more item.
-_LONG = 20
+_LONG = 8
 # Only tags with at least this share of everybody's choices are said to be avoided, where at least
 # so many items were to be expected and less than half of them were chosen.
 _COMMON, _LEAST_EXPECTED, _LESS = 0.05, 2, 0.5
@@ -305,7 +307,10 @@ class _Groups:
         first *= 1 + (is_plain & (sizes == sizes.max(initial=-np.inf)))
         blocked = np.zeros(len(own), dtype=bool)
         mostly = self._mostly()
-        is_guess &= declared | (mostly >= 0)
+        # What the items of a group have in common, nobody sees from titles alone.
+        described = declared | (mostly >= 0)
+        is_known, is_away = is_known & described, is_away & described
+        is_guess &= described & (~declared | (self.others >= _LEAST_RATE))
         found: list[Statement] = []
         said = set[int]()
         sorts: tuple[tuple[int, Literal["known", "guessed"], Literal[1, -1], Array, Array], ...] = (
@@ -324,7 +329,7 @@ class _Groups:
                 # one that a tag describes of which something was said.
                 if way > 0 and not declared[g]:
                     is_new &= len(items - before) >= min(2, len(items))
-                    is_new &= mostly[g] not in said
+                    is_new &= mostly[g] not in said and own[mostly[g]] <= own[g]
                 if is_new:
                     found.append(self.statement(kind, way, g, before, int(mostly[g])))
                     said |= {g, int(mostly[g])} - {-1}
@@ -384,11 +389,14 @@ class _Groups:
                 yield g
 
     def _members(self, g: int) -> list[int]:
-        """Return the columns of a group's tags, the one on most items first."""
+        """Return the columns of a group's tags, the one on most items first.
+
+        Discovered ones are left out where metadata name the same.
+        """
         places = np.flatnonzero(self.group == g)
         counts = self.base.carriers.counts[places]
         found: list[int] = places[np.argsort(-counts, kind="stable")].tolist()
-        return found
+        return [j for j in found if not self.profile.tags[j].discovered] or found
 
     def _block(self, g: int, blocked: Array) -> None:
         """Mark a group, and those with a tag that lies inside one of its tags or around it."""

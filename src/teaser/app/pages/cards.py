@@ -298,15 +298,18 @@ REASON_PARTS = ("tags", "viewed", "general", "site")
 N_FACTS = 4
 # The features of which a value comes first in the line of facts, by the words that data use for
 # them: what an item is, where it is, what it costs.
+_PLACES = frozenset({"town", "city", "place", "venue", "location", "region", "province"})
 _FIRST_FACTS = (
     frozenset({"type", "kind", "category", "categories", "genre", "genres"}),
-    frozenset({"town", "city", "place", "venue", "location"}),
+    _PLACES - {"region", "province"},
     frozenset({"price", "cost", "fee"}),
 )
 # A value on more than 7 in 10 items says too little to come first.
 _LEAST_BITS = 0.5
 # How many reasons a card names, and how many tags that a viewed item shares: rare ones.
 N_REASONS, N_SHARED, _SHARED_BITS = 3, 2, 3.0
+# So many items of the history are named beside a tag that they carry; of more, the number.
+_FEW = 1
 _MAX_CACHED = 5_000
 
 
@@ -440,9 +443,14 @@ def describe_reasons(
         for each in positive
         if (new[each.item_id] if isinstance(each, ViewedReason) else like.get(each.tag, [True])[0])
     ]
-    shown = (telling or positive)[:N_REASONS]
+    shown = telling[:N_REASONS] or positive[:1]
     is_liked = entry.general_share > sum(each.share for each in shown)
-    shown += [each for each in told if each.contribution < 0][:1]
+    # That many like it says more than a guess.
+    if is_liked and all(isinstance(each, Reason) and each.is_guess for each in shown):
+        shown = []
+    # Items of the history speak against nothing.
+    against_it = (each for each in told if each.contribution < 0)
+    shown += [each for each in against_it if not (isinstance(each, Reason) and each.like)][:1]
     speak_for: list[Markup] = []
     against: list[Markup] = []
     # Viewed items come last: each brings a clause of its own, and says what no other has said.
@@ -462,13 +470,13 @@ def describe_reasons(
             shared = [tag for tag in tags if tag not in said][:1]
             said.update(shared)
             name = bold(texts("items like {titles}", titles=texts.join(titles or reason.like)))
-            if shared:
-                labels = joint_names(shared, personal.catalogue, texts, full=False)
+            labels = joint_names(shared, personal.catalogue, texts, full=False)
+            if shared and len(titles) > 1:
                 name = texts.html("{items} (all {tags})", items=name, tags=texts.join(labels))
+            elif shared:
+                name = texts.html("{item} (both {tags})", item=name, tags=texts.join(labels))
         else:
-            name = bold(" / ".join(joint_names(reason.tags, personal.catalogue, texts)))
-            if reason.is_guess:
-                name = texts.html("{tag} (a guess)", tag=name)
+            name = _describe_tags(reason, personal, texts, is_own=is_own)
         (speak_for if reason.contribution > 0 else against).append(name)
     reasons, others = texts.join_html(speak_for), texts.join_html(against)
     both = {"reasons": reasons, "others": others}
@@ -489,12 +497,34 @@ def describe_reasons(
     return texts.html("Many small reasons; none stands out.")
 
 
+def _describe_tags(
+    reason: Reason, personal: PersonalModel, texts: Texts, *, is_own: bool
+) -> Markup:
+    """Return the tags of a reason, with the items of the history that carry them, or their number.
+
+    Discovered ones are left out where metadata name the same.
+    """
+    tags = [tag for tag in reason.tags if not tag.discovered] or list(reason.tags)
+    name = bold(" / ".join(joint_names(tags, personal.catalogue, texts)))
+    if reason.is_guess:
+        return texts.html("{tag} (a guess)", tag=name)
+    if not reason.own or not is_own:
+        return name
+    if reason.own <= _FEW:
+        model = personal.catalogue.model
+        carriers = model.tag_table_.carriers.items[[model.tag_table_.index[reason.tag]]].indices
+        places = {model.items_.index_of(item): item for item in personal.history}
+        titles = [model.title(place) or str(places[place]) for place in places if place in carriers]
+        return texts.html("{tag} ({titles})", tag=name, titles=texts.join(titles[:_FEW]))
+    return texts.html("{tag} ({n} of your {all})", tag=name, n=reason.own, all=reason.of)
+
+
 def _resembling(
     titles: Sequence[str], item_id: ItemId, personal: PersonalModel
 ) -> tuple[list[str], list[Tag]]:
-    """Return those of some titles of the history that share a tag with an item.
+    """Return those of some titles of the history that share a tag with an item, and these tags.
 
-    The tags that all of them share with it come second, where there are two such titles or more.
+    If no tag is shared by all of them, it is the title that shares the rarest alone.
     """
     model, catalogue = personal.catalogue.model, personal.catalogue
     own = {model.title(model.items_.index_of(each)): each for each in personal.history}
@@ -503,8 +533,11 @@ def _resembling(
         for title in titles
         if title in own and (tags := shared_tags(catalogue, item_id, own[title]))
     }
-    every = list(found.values()) if len(found) > 1 else [[]]
-    return list(found), [tag for tag in every[0] if all(tag in tags for tags in every)]
+    if not found:
+        return [], []
+    best = max(found, key=lambda title: catalogue.bits(found[title][0]))
+    common = [tag for tag in found[best] if all(tag in tags for tags in found.values())]
+    return (list(found), common) if common else ([best], found[best])
 
 
 def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Markup:
@@ -523,7 +556,7 @@ def shared_tags(
 ) -> list[Tag]:
     """Return declared tags of two items that at most one in eight has, the rarest first.
 
-    Bare numbers, such as years, are left out.
+    Places come after all others. Bare numbers, such as years, are left out.
     """
     model, D = catalogue.model, catalogue.model.decoder_
     places = map(model.items_.index_of, (one, other))
@@ -531,7 +564,11 @@ def shared_tags(
     tags = [model.tags_[column] for column in both[both < model.tag_table_.n_personal]]
     tags = [tag for tag in tags if not (tag.discovered or tag.is_bare or tag in but)]
     found = [tag for tag in tags if catalogue.bits(tag) >= _SHARED_BITS]
-    return sorted(found, key=catalogue.bits, reverse=True)
+    return sorted(found, key=lambda tag: (_is_place(tag), -catalogue.bits(tag)))
+
+
+def _is_place(tag: Tag) -> bool:
+    return not _PLACES.isdisjoint(_words(tag.feature))
 
 
 def bold(text: str) -> Markup:
@@ -576,8 +613,12 @@ def telling_tags(catalogue: Catalogue, card: Card) -> list[Tag]:
     return [tag for _, _, tag in sorted(ranked)]
 
 
+def _words(feature: str) -> list[str]:
+    return feature.casefold().replace("_", " ").replace("-", " ").split()
+
+
 def _fact_rank(feature: str) -> int:
-    words = feature.casefold().replace("_", " ").replace("-", " ").split()
+    words = _words(feature)
     ranks = (rank for rank, names in enumerate(_FIRST_FACTS) if names.intersection(words))
     return next(ranks, len(_FIRST_FACTS))
 
