@@ -336,7 +336,7 @@ def own_origin(request: Request) -> str | None:
     """Return the scheme, host and port under which a request reached this site.
 
     The scheme is the one that a trusted proxy reports (`Settings.proxies`), and https where
-    cookies are secure (see `teaser.app.http`).
+    cookies are secure.
     """
     return _origin(f"{request.scope['scheme']}://{request.headers.get('host', '')}")
 
@@ -379,12 +379,12 @@ HEADERS = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ]
 _NOT_CACHED = (b"cache-control", b"no-store")
-# Paths for monitoring: not limited in rate, never a page, without cookies.
 HEALTH = "/healthz"
 # The list in pages of other sites: its address, and that of its script.
 EMBED, EMBED_SCRIPT = "/embed", "/embed.js"
 # The address of assistants, whose errors are those of JSON-RPC.
 MCP = "/mcp"
+# Paths for monitoring: never a page, without cookies; own hosts ask as often as they like.
 MONITORING = (HEALTH, "/readyz", "/metrics")
 _API, _ADMIN = "/api/v1/", "/api/v1/admin/"
 _PERSON, _PERSON_ID = re.compile("/api/v1/people/([^/]+)"), re.compile("[A-Za-z0-9_-]{43}")

@@ -147,10 +147,10 @@ def statements(
       first whose leaning and rate, against everybody's, are highest, after the plainest fact:
       48 comedies of 51 films go before three by one director. A group that is named by items has
       at least three of the history, at most half of it, and two that no statement before is
-      about. A year is not said.
+      about. Most of its items have another tag in common. A year is not said.
     - Guessed: they stand far above it, and no item of the history carries the tag, where none was
-      to be expected. Most items state something of its feature. Most items of a group that is
-      named by items have another tag in common.
+      to be expected. Most items state something of its feature, and 2 % of everybody's choices
+      carry it, or it is a group.
     - Away: they stand clearly below it, the tag is common, and its rate in the history is less
       than half everybody's.
 

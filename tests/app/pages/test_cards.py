@@ -13,7 +13,7 @@ from teaser import Category, Dataset, ListOf, Tag, Teaser, Year, load
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
-    N_REASONS,
+    N_NAMED,
     N_SHARED,
     BoostRow,
     ViewedRow,
@@ -106,7 +106,7 @@ def test_one_sentence_names_the_reasons_of_a_card(catalogue: Catalogue) -> None:
     for card, entry in zip(cards, personal.entries(places), strict=True):
         tags = [reason for reason in entry.reasons if isinstance(reason, Reason)]
         speak_for, _, against = card.why.partition("despite ")
-        first = [each for each in tags if each.contribution > 0][:N_REASONS]
+        first = [each for each in tags if each.contribution > 0][:N_NAMED]
         for reason in (*first, *[each for each in tags if each.contribution < 0][:1]):
             part = speak_for if reason.contribution > 0 else against
             assert f"<b>{' / '.join(joint_names(reason.tags, catalogue, EN))}</b>" in part

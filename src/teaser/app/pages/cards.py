@@ -307,7 +307,7 @@ _FIRST_FACTS = (
 # A value on more than 7 in 10 items says too little to come first.
 _LEAST_BITS = 0.5
 # How many reasons a card names, and how many tags that a viewed item shares: rare ones.
-N_REASONS, N_SHARED, _SHARED_BITS = 3, 2, 3.0
+N_NAMED, N_SHARED, _SHARED_BITS = 3, 2, 3.0
 # So many items of the history are named beside a tag that they carry; of more, the number.
 _FEW = 1
 _MAX_CACHED = 5_000
@@ -426,7 +426,7 @@ def describe_reasons(
     """
     told = [each for each in told_reasons(entry.reasons) if not isinstance(each, BoostReason)]
     positive = [each for each in told if each.contribution > 0]
-    first = positive[:N_REASONS]
+    first = positive[:N_NAMED]
     named = {tag for each in first if isinstance(each, Reason) for tag in each.tags}
     new = {  # what viewed items share with it beside the tags that are named
         each.item_id: shared_tags(personal.catalogue, entry.item_id, each.item_id, but=named)
@@ -443,12 +443,12 @@ def describe_reasons(
         for each in positive
         if (new[each.item_id] if isinstance(each, ViewedReason) else like.get(each.tag, [True])[0])
     ]
-    shown = telling[:N_REASONS] or positive[:1]
+    shown = telling[:N_NAMED] or positive[:1]
     is_liked = entry.general_share > sum(each.share for each in shown)
     # That many like it says more than a guess.
     if is_liked and all(isinstance(each, Reason) and each.is_guess for each in shown):
         shown = []
-    # Items of the history speak against nothing.
+    # Items like those that were chosen are no reason against one.
     against_it = (each for each in told if each.contribution < 0)
     shown += [each for each in against_it if not (isinstance(each, Reason) and each.like)][:1]
     speak_for: list[Markup] = []
