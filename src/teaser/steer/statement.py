@@ -42,8 +42,8 @@ _LEAST_RATE = 0.02
 # Histories of more items than this, and features that few items state, need one more item.
 _LONG = 8
 # Only tags with at least this share of everybody's choices are said to be avoided, where at least
-# so many items were to be expected and less than half of them were chosen.
-_COMMON, _LEAST_EXPECTED, _LESS = 0.05, 2, 0.5
+# so many items were to be expected and less than a quarter of them were chosen.
+_COMMON, _LEAST_EXPECTED, _LESS = 0.05, 3, 0.25
 # One item says nothing of a person.
 _LEAST_LIKED = 2
 
@@ -133,7 +133,7 @@ class Statement:
 
 
 def statements(
-    profile: Profile, *, known: int = 3, guessed: int = 2, away: int = 2
+    profile: Profile, *, known: int = 3, guessed: int = 1, away: int = 2
 ) -> list[Statement]:
     """Return what can be said of a person: what is known, guesses, then what is avoided.
 
@@ -151,8 +151,8 @@ def statements(
     - Guessed: they stand far above it, and no item of the history carries the tag, where none was
       to be expected. Most items state something of its feature, and 2 % of everybody's choices
       carry it, or it is a group.
-    - Away: they stand clearly below it, the tag is common, and its rate in the history is less
-      than half everybody's.
+    - Away: they stand clearly below it, the tag is common, at least three items were to be
+      expected, and less than a quarter of them were chosen.
 
     Parameters
     ----------

@@ -448,9 +448,9 @@ def describe_reasons(
     # That many like it says more than a guess.
     if is_liked and all(isinstance(each, Reason) and each.is_guess for each in shown):
         shown = []
-    # Items like those that were chosen are no reason against one.
+    # That an item is like others tells nothing against it.
     against_it = (each for each in told if each.contribution < 0)
-    shown += [each for each in against_it if not (isinstance(each, Reason) and each.like)][:1]
+    shown += [e for e in against_it if not (isinstance(e, Reason) and e.tag.is_titles)][:1]
     speak_for: list[Markup] = []
     against: list[Markup] = []
     # Viewed items come last: each brings a clause of its own, and says what no other has said.
