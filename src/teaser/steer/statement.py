@@ -25,12 +25,12 @@ from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press
 Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores.
 _KNOWN, _GUESSED, _AWAY = 0.8, 1.5, 0.3
-# What is known stands on at least so many items, on this multiple of everybody's rate, and on a
+# What is known stands on at least so many items, on this multiple of everybody's odds, and on a
 # log-likelihood ratio of at least so much.
-_LEAST_OWN, _MORE, _SURPRISE, _EXPECTED = 2, 1.5, 0.25, 0.5
+_LEAST_OWN, _MORE, _SURPRISE, _EXPECTED = 2, 2.5, 0.25, 0.5
 # A plain fact, such as 48 comedies of 51 films, is said first: the leaning may be smaller, as items
 # with a broad tag differ, but so many items have a log-likelihood ratio of at least this.
-_PLAIN, _PLAIN_SURPRISE = 0.3, 2.0
+_PLAIN, _PLAIN_SURPRISE = 0.5, 2.0
 # Of two statements that share more than this of their items of the history, the second says
 # nothing new.
 _SAME_ITEMS = 0.5
@@ -267,7 +267,9 @@ class _Groups:
         """Return at most so many statements of each sort, none about what another says."""
         expected = self.length * self.others
         lean, own = self.strength, self.own
-        is_known = (lean >= _KNOWN) & (own >= _LEAST_OWN) & (own >= _MORE * expected)
+        # The odds, so that of a tag that half of all choices carry more can be said.
+        is_more = own * (1 - self.others) >= _MORE * self.others * (self.length - own)
+        is_known = (lean >= _KNOWN) & (own >= _LEAST_OWN) & is_more
         # By how much o = own - 1 items are more likely at the own rate than at everybody's, the
         # Poisson o log(o / e) - (o - e). One item less: two items of a rare tag may be chance.
         o = np.maximum(own - 1.0, 0.0)
@@ -293,7 +295,7 @@ class _Groups:
         is_known[self.group[years]] = False
         # Why an item of the history belongs to an avoided group, nobody could follow.
         is_away &= declared | (own == 0)
-        is_plain = declared & (lean >= _PLAIN) & (own >= _MORE * expected) & (o > expected)
+        is_plain = declared & (lean >= _PLAIN) & is_more & (o > expected)
         is_plain &= is_telling & (own > _LEAST_OWN) & (surprise >= _PLAIN_SURPRISE)
         # Game Boy says more than the consoles that it is one of.
         for narrow in np.flatnonzero(is_known & declared).tolist():

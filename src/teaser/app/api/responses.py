@@ -439,7 +439,7 @@ class Statement(Schema):
 
 
 class Statements(Schema):
-    """At most three that are known, two guesses and two of what is avoided; each may be empty."""
+    """At most three that are known, a guess and two of what is avoided; each may be empty."""
 
     statements: list[Statement]
 
