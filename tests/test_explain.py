@@ -84,7 +84,7 @@ def test_lists_and_explanations_tell_the_same(
             assert replace(reason, own=None, of=None) in whole.reasons
             items = [model.items_.index_of(i) for i in history]
             carries = model.decoder_[items][:, [model.tags_.index(t) for t in reason.tags]]
-            if reason.tag != POPULARITY:
+            if reason.tag != POPULARITY and items:
                 assert reason.own == int((carries.toarray() != 0).any(axis=1).sum())
                 assert reason.of == len(history)
                 assert reason.is_guess == (reason.own == 0 and reason.contribution > 0)

@@ -5,7 +5,7 @@ a few tags that lie on nearly the same items, or an item of the history where th
 remainder, or a boost. General appeal is told apart, and is never a reason.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -180,12 +180,25 @@ class BoostReason:
 AnyReason = Reason | ViewedReason | BoostReason
 
 
-def told_reasons(reasons: Sequence[AnyReason]) -> list[AnyReason]:
+def told_reasons(reasons: Sequence[AnyReason], pressed: Collection[Tag] = ()) -> list[AnyReason]:
     """Return the reasons that tell a person something: what they can check, and none twice.
 
     A group that is named by items is left out where others have named all of these, and a guess
-    where another reason speaks for the item.
+    where another reason speaks for the item. So is a tag against it that at least half of the
+    history carry. What the person pressed is always told.
     """
+    pressed = set(pressed)
+    reasons = [
+        reason
+        for reason in reasons
+        if not (
+            isinstance(reason, Reason)
+            and reason.contribution < 0
+            and reason.own
+            and 2 * reason.own >= (reason.of or 0)
+            and pressed.isdisjoint(reason.tags)
+        )
+    ]
     named = {named_reason(reason)[0] for reason in reasons if isinstance(reason, ViewedReason)}
     found: list[AnyReason] = []
     for reason in reasons:
@@ -198,7 +211,11 @@ def told_reasons(reasons: Sequence[AnyReason]) -> list[AnyReason]:
             found.append(replace(reason, like=new))
         else:
             found.append(reason)
-    known = [each for each in found if not isinstance(each, Reason) or not each.is_guess]
+    known = [
+        each
+        for each in found
+        if not isinstance(each, Reason) or not each.is_guess or not pressed.isdisjoint(each.tags)
+    ]
     return known if any(map(_speaks_for, known)) else found
 
 
@@ -496,6 +513,8 @@ _COLUMNS = {
 }
 
 
+# Leanings that are smaller than this, relative to the largest, are rounding.
+_ROUNDING = 1e-9
 # The kinds of parts, by number.
 _KINDS: tuple[PartKind, ...] = ("tag", "viewed", "disliked", "boost")
 TAG, VIEWED, DISLIKED, BOOST = range(len(_KINDS))
@@ -603,7 +622,9 @@ class Parts:
         of_part = np.empty(len(order), dtype=np.int64)
         of_part[order] = np.repeat(np.arange(len(starts)), sizes)
         n = len(leaning)
-        agrees[:n] = self.contribution[of_part[:n]] * leaning > 0
+        # A leaning of 0 is that of rounding, as towards a tag that all items carry.
+        real = np.abs(leaning) > _ROUNDING * np.abs(leaning).max(initial=0.0)
+        agrees[:n] = (self.contribution[of_part[:n]] * leaning > 0) & real
         told = np.bincount(of_part, ~agrees, minlength=len(starts)) == 0
         row, is_boost = self.row[self.head], self.kind[self.head] == BOOST
         places = np.flatnonzero(told)

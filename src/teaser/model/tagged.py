@@ -995,7 +995,7 @@ class TaggedModel(Model, abstract=True):
         liked
             Their positions, those that are most like the listed item first.
         """
-        if not isinstance(reason, why.Reason):
+        if not isinstance(reason, why.Reason) or not len(liked):
             return reason
         table = self.tag_table_
         group = int(table.near_equal_group[table.index[reason.tag]])

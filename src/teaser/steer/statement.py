@@ -249,6 +249,14 @@ class _Groups:
         self.profile, self.base, self.group, self.liked = profile, base, group, set(liked)
         carriers = base.group_carriers
         self.strength, self.counts = carriers.means(scores), carriers.counts
+        self.unpressed = self.strength
+        if profile.presses:
+            places = [profile.place_of(tag) for tag in profile.presses]
+            values, net = profile.values.copy(), np.array(list(profile.presses.values()))
+            moves = profile.moves_of(places)[np.arange(len(net)), net + MAX_PRESSES]
+            np.subtract.at(values, places, moves)
+            before = replace(profile, values=values).personal_scores
+            self.unpressed = carriers.means(before) / max(float(before.std()), 1e-300)
         self.own = carriers.count_in(np.array(liked, dtype=np.int64))
         self.others = carriers.rates(base.popularity)
         self.sayable = (self.counts > 0) & (self.counts < len(scores)) & (self.others > 0)
@@ -283,6 +291,8 @@ class _Groups:
         lift = o / (expected + _EXPECTED) * np.maximum(lean, 0.0)
         is_guess = (lean >= _GUESSED) & (own == 0) & (expected < 1)
         is_guess &= (self.counts >= _LEAST_ITEMS) & ~self.raised & is_telling
+        # What follows from the person's own presses is not what people like them choose.
+        is_guess &= self.unpressed >= _GUESSED
         is_away = (lean <= -_AWAY) & (self.others >= _COMMON) & (expected >= _LEAST_EXPECTED)
         is_away &= own < _LESS * expected
         may_rise, may_fall = self.sayable & ~self.lowered, self.sayable & ~self.raised

@@ -424,7 +424,9 @@ def describe_reasons(
     A viewed item that shares nothing else with it, or a group whose titles do not, is named only
     where no other reason speaks for the item.
     """
-    told = [each for each in told_reasons(entry.reasons) if not isinstance(each, BoostReason)]
+    pressed = personal.presses if is_own else {}
+    reasons = told_reasons(entry.reasons, pressed)
+    told = [each for each in reasons if not isinstance(each, BoostReason)]
     positive = [each for each in told if each.contribution > 0]
     first = positive[:N_NAMED]
     named = {tag for each in first if isinstance(each, Reason) for tag in each.tags}
@@ -446,7 +448,11 @@ def describe_reasons(
     shown = telling[:N_NAMED] or positive[:1]
     is_liked = entry.general_share > sum(each.share for each in shown)
     # That many like it says more than a guess.
-    if is_liked and all(isinstance(each, Reason) and each.is_guess for each in shown):
+    is_guess = [
+        isinstance(each, Reason) and each.is_guess and not _is_pressed(each, pressed)
+        for each in shown
+    ]
+    if is_liked and all(is_guess):
         shown = []
     # That an item is like others tells nothing against it.
     against_it = (each for each in told if each.contribution < 0)
@@ -476,10 +482,11 @@ def describe_reasons(
             elif shared:
                 name = texts.html("{item} (both {tags})", item=name, tags=texts.join(labels))
         else:
-            name = _describe_tags(reason, personal, texts, is_own=is_own)
+            viewed = {each.title for each in shown if isinstance(each, ViewedReason)}
+            name = _describe_tags(reason, personal, texts, is_own=is_own, named=viewed)
         (speak_for if reason.contribution > 0 else against).append(name)
-    reasons, others = texts.join_html(speak_for), texts.join_html(against)
-    both = {"reasons": reasons, "others": others}
+    others = texts.join_html(against)
+    both = {"reasons": texts.join_html(speak_for), "others": others}
     if speak_for and against and is_liked:
         return texts.html("Liked by many; for you because of {reasons}, despite {others}.", **both)
     if speak_for and against:
@@ -498,14 +505,22 @@ def describe_reasons(
 
 
 def _describe_tags(
-    reason: Reason, personal: PersonalModel, texts: Texts, *, is_own: bool
+    reason: Reason,
+    personal: PersonalModel,
+    texts: Texts,
+    *,
+    is_own: bool,
+    named: Collection[str | None],
 ) -> Markup:
     """Return the tags of a reason, with the items of the history that carry them, or their number.
 
-    Discovered ones are left out where metadata name the same.
+    Discovered tags are left out where metadata name the same, and items that are named elsewhere.
     """
     tags = [tag for tag in reason.tags if not tag.discovered] or list(reason.tags)
     name = bold(" / ".join(joint_names(tags, personal.catalogue, texts)))
+    if is_own and _is_pressed(reason, personal.presses):
+        steps = sum(personal.presses.get(tag, 0) for tag in reason.tags)
+        return texts.html("{tag}, which you pressed {steps}", tag=name, steps=texts.steps(steps))
     if reason.is_guess:
         return texts.html("{tag} (a guess)", tag=name)
     if not reason.own or not is_own:
@@ -515,8 +530,14 @@ def _describe_tags(
         carriers = model.tag_table_.carriers.items[[model.tag_table_.index[reason.tag]]].indices
         places = {model.items_.index_of(item): item for item in personal.history}
         titles = [model.title(place) or str(places[place]) for place in places if place in carriers]
-        return texts.html("{tag} ({titles})", tag=name, titles=texts.join(titles[:_FEW]))
+        new = [title for title in titles[:_FEW] if title not in named]
+        return texts.html("{tag} ({titles})", tag=name, titles=texts.join(new)) if new else name
     return texts.html("{tag} ({n} of your {all})", tag=name, n=reason.own, all=reason.of)
+
+
+def _is_pressed(reason: Reason, presses: Mapping[Tag, int]) -> bool:
+    """Whether the person's own presses are why a reason is there."""
+    return any(presses.get(tag, 0) * reason.contribution > 0 for tag in reason.tags)
 
 
 def _resembling(

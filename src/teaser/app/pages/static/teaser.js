@@ -258,7 +258,8 @@ document.addEventListener("click", (event) => {
   document.querySelectorAll(".menu[open]").forEach((menu) => { menu.open = false; });
   openTour(start.href).catch(() => location.assign(start.href));
 });
-if (document.querySelector("[data-tour-first]") && !localStorage.getItem("teaser-tour")) openTour("/tour").catch(() => {});
+// On a phone the parts lie far apart: there the tour starts when it is asked for.
+if (document.querySelector("[data-tour-first]") && !localStorage.getItem("teaser-tour") && matchMedia("(min-width: 48em)").matches) openTour("/tour").catch(() => {});
 
 // Show the page of a tag in a dialog instead of following its link.
 const about = document.createElement("dialog");
