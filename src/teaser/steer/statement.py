@@ -442,8 +442,7 @@ def _find_told(tags: Sequence[Tag], carriers: Carriers) -> _Told:
     if len(groups) and len(rare):
         both = sp.csr_array(items[groups].astype(np.float64) @ items[rare].astype(np.float64).T)
         part = both.data / np.repeat(counts[groups], np.diff(both.indptr))
-        # Of several, the one that most have and that is rare elsewhere.
-        both.data = np.where(part >= _MOSTLY, part * -np.log(share[rare])[both.indices], 0.0)
+        both.data = np.where(part >= _MOSTLY, part, 0.0)
         best = np.asarray(both.argmax(axis=1)).ravel()
         found = np.asarray(both.max(axis=1).todense()).ravel() > 0
         mostly[groups[found]] = rare[best[found]]
