@@ -243,7 +243,7 @@ def test_reasons_agree_with_leanings_and_at_least_one_speaks_for_the_item() -> N
 def test_equal_values_are_told_apart_by_their_features() -> None:
     directed, wrote = Tag("director", "Varda"), Tag("screenWriter", "Varda")
     film = Tag("type", "film")
-    assert join_values([directed, film, wrote]) == "Varda (director and screen writer) and film"
+    assert join_values([directed, film, wrote]) == "Varda (director or screen writer) and film"
     reasons: list[AnyReason] = [
         Reason(directed, 0.2, 0.2, 0.5),
         ViewedReason("i", 0.1, 0.1, "A"),

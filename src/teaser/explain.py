@@ -265,7 +265,7 @@ def join_values(tags: Sequence[Tag]) -> str:
     Examples
     --------
     >>> join_values([Tag("director", "George Lucas"), Tag("writer", "George Lucas")])
-    'George Lucas (director and writer)'
+    'George Lucas (director or writer)'
     """
     return distinct_labels([tags])[0]
 
@@ -291,7 +291,7 @@ def distinct_labels(groups: Sequence[Sequence[Tag]]) -> list[str]:
         found.append(
             join_names(
                 [
-                    f"{label} ({join_names(words)})" if len(features[label]) > 1 else label
+                    f"{label} ({' or '.join(words)})" if len(features[label]) > 1 else label
                     for label, words in told.items()
                 ]
             )

@@ -47,9 +47,9 @@ _COMMON, _LEAST_EXPECTED, _LESS = 0.05, 3, 0.25
 # One item says nothing of a person.
 _LEAST_LIKED = 2
 
-# A group is described by a tag that at least this share of its items have, and of all items at most
-# that share.
-_MOSTLY, _RARE = 0.5, 1 / 8
+# A group is described by a tag that at least this share of its items have, also of those in the
+# history, and of all items at most that share.
+_MOSTLY, _RARE = 2 / 3, 1 / 8
 _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 
 
@@ -342,6 +342,7 @@ class _Groups:
                 if way > 0 and not declared[g]:
                     is_new &= len(items - before) >= min(2, len(items))
                     is_new &= mostly[g] not in said and own[mostly[g]] <= own[g]
+                    is_new &= len(items & self._carriers(mostly[g])) >= _MOSTLY * len(items)
                 if is_new:
                     found.append(self.statement(kind, way, g, before, int(mostly[g])))
                     said |= {g, int(mostly[g])} - {-1}
@@ -362,6 +363,8 @@ class _Groups:
         like: tuple[str, ...] = ()
         if tags[0].is_titles and self.own[g] and leaning > 0:
             items = self._items(g)
+            if mostly >= 0:
+                items &= self._carriers(mostly)
             pairs = zip(self.profile.places, self.profile.titles, strict=False)
             left = items.difference(named) or items
             like = tuple(title for place, title in pairs if place in left)
@@ -389,8 +392,12 @@ class _Groups:
 
     def _items(self, g: int) -> set[int]:
         """Return the liked items of the history that carry a group; all carriers if none does."""
-        items = set(self.base.group_carriers.items[[g]].indices.tolist())
+        items = self._carriers(g)
         return items & self.liked or items
+
+    def _carriers(self, g: int) -> set[int]:
+        """Return the items that carry a group."""
+        return set(self.base.group_carriers.items[[g]].indices.tolist())
 
     def _first(self, order: Array, allowed: Array, blocked: Array) -> Iterator[int]:
         """Yield the groups that say something new in order, and mark what they say as blocked."""
