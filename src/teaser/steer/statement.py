@@ -27,7 +27,7 @@ Array = NDArray[Any]
 _KNOWN, _GUESSED, _AWAY = 0.8, 1.5, 0.3
 # What is known stands on at least so many items, on this multiple of everybody's odds, and on a
 # log-likelihood ratio of at least so much.
-_LEAST_OWN, _MORE, _SURPRISE, _EXPECTED = 2, 2.5, 0.25, 0.5
+_LEAST_OWN, _ODDS, _SURPRISE, _EXPECTED = 2, 2.5, 0.25, 0.5
 # A plain fact, such as 48 comedies of 51 films, is said first: the leaning may be smaller, as items
 # with a broad tag differ, but so many items have a log-likelihood ratio of at least this.
 _PLAIN, _PLAIN_SURPRISE = 0.5, 2.0
@@ -54,18 +54,20 @@ _YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
-    """What the tags of a model tell: columns that do also where no item of the history has them.
+class _TagFacts:
+    """What statements need to know of the tags of a model, found once.
 
-    `mostly` is for each group that is named by titles the column of the tag that describes it;
-    -1 for none, and for other tags.
+    `telling` are the columns that tell something also where no item of the history has them, and
+    `years` those of years. `mostly` is for each group that is named by titles the column of the
+    tag that describes it; -1 for none, and for other tags.
     """
 
     telling: Array
+    years: Array
     mostly: Array
 
 
-_TOLD: WeakKeyDictionary[Carriers, _Told] = WeakKeyDictionary()
+_FACTS: WeakKeyDictionary[Carriers, _TagFacts] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -276,7 +278,7 @@ class _Groups:
         expected = self.length * self.others
         lean, own = self.strength, self.own
         # The odds, so that of a tag that half of all choices carry more can be said.
-        is_more = own * (1 - self.others) >= _MORE * self.others * (self.length - own)
+        is_more = own * (1 - self.others) >= _ODDS * self.others * (self.length - own)
         is_known = (lean >= _KNOWN) & (own >= _LEAST_OWN) & is_more
         # By how much o = own - 1 items are more likely at the own rate than at everybody's, the
         # Poisson o log(o / e) - (o - e). One item less: two items of a rare tag may be chance.
@@ -301,8 +303,7 @@ class _Groups:
         columns = [j for j, tag in enumerate(self.profile.tags) if not tag.discovered]
         declared = np.isin(np.arange(len(own)), self.group[columns])
         is_known &= declared | ((own > _LEAST_OWN) & (2 * own <= self.length))
-        years = [j for j, tag in enumerate(self.profile.tags) if _YEAR.fullmatch(tag.value)]
-        is_known[self.group[years]] = False
+        is_known[self.group[self._facts.years]] = False
         # Why an item of the history belongs to an avoided group, nobody could follow.
         is_away &= declared | (own == 0)
         is_plain = declared & (lean >= _PLAIN) & is_more & (o > expected)
@@ -373,21 +374,21 @@ class _Groups:
         return Statement(kind, leaning, tags, evidence, strength, like[:N_LIKE], common)
 
     @cached_property
-    def _told(self) -> _Told:
+    def _facts(self) -> _TagFacts:
         carriers = self.base.carriers
-        if carriers not in _TOLD:
-            _TOLD[carriers] = _find_told(self.profile.tags, carriers)
-        return _TOLD[carriers]
+        if carriers not in _FACTS:
+            _FACTS[carriers] = _find_facts(self.profile.tags, carriers)
+        return _FACTS[carriers]
 
     def _telling(self) -> Array:
         """Return which groups have a tag that tells something also where nobody carries it."""
-        return np.isin(np.arange(len(self.own)), self.group[self._told.telling])
+        return np.isin(np.arange(len(self.own)), self.group[self._facts.telling])
 
     def _mostly(self) -> Array:
         """Return the group of near-equal tags that describes each group; -1 for none (groups)."""
         out = np.full(len(self.own), -1)
-        columns = np.flatnonzero(self._told.mostly >= 0)
-        out[self.group[columns]] = self.group[self._told.mostly[columns]]
+        columns = np.flatnonzero(self._facts.mostly >= 0)
+        out[self.group[columns]] = self.group[self._facts.mostly[columns]]
         return out
 
     def _items(self, g: int) -> set[int]:
@@ -425,8 +426,8 @@ class _Groups:
             blocked[self.group[nested.indices[nested.indptr[j] : nested.indptr[j + 1]]]] = True
 
 
-def _find_told(tags: Sequence[Tag], carriers: Carriers) -> _Told:
-    """Return what the tags of a model tell.
+def _find_facts(tags: Sequence[Tag], carriers: Carriers) -> _TagFacts:
+    """Return what statements need to know of the tags of a model.
 
     A tag tells something where most items state something of its feature: that no item of the
     history is said to be stylish says little where few items are tagged. Bare numbers tell nothing
@@ -453,7 +454,8 @@ def _find_told(tags: Sequence[Tag], carriers: Carriers) -> _Told:
         best = np.asarray(both.argmax(axis=1)).ravel()
         found = np.asarray(both.max(axis=1).todense()).ravel() > 0
         mostly[groups[found]] = rare[best[found]]
-    return _Told(np.array(telling, dtype=np.int64), mostly)
+    years = [j for j, tag in enumerate(tags) if _YEAR.fullmatch(tag.value)]
+    return _TagFacts(np.array(telling, dtype=np.int64), np.array(years, dtype=np.int64), mostly)
 
 
 def _leaning_and_unit(
