@@ -150,3 +150,10 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
     assert describe_reasons(liked, personal, EN).startswith("Liked by many; for you because of <b>")
     cards = [catalogue.card(item) for item in (one, other)]
     assert all(tag.value in card.facts[tag.feature] for tag in tags for card in cards)
+
+
+def test_what_a_person_pressed_is_told_and_is_no_guess(catalogue: Catalogue) -> None:
+    personal = PersonalModel(catalogue, State(history=("i1",), presses={"type=film": 5}))
+    cards = card_views(personal, personal.rank(k=5), EN)
+    assert any("<b>film</b>, which you pressed +5" in card.why for card in cards)
+    assert not any("<b>film</b> (a guess)" in card.why for card in cards)
