@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from teaser.data.tags import Tag, feature_label, feature_words
+from teaser.data.tags import Tag, differing_names, feature_label, feature_words
 from teaser.frame import Framed, make_frame
 from teaser.notebook import draw_difference, draw_waterfall
 from teaser.profile import GENERAL, POPULARITY
@@ -273,7 +273,8 @@ def join_values(tags: Sequence[Tag]) -> str:
 def distinct_labels(groups: Sequence[Sequence[Tag]]) -> list[str]:
     """Return the values of groups of tags, each group as a list in words.
 
-    A value that occurs with several features is told with the feature.
+    A value that occurs with several features is told with the feature. Of several that share a
+    word the first is told, and three at most.
 
     Examples
     --------
@@ -288,14 +289,11 @@ def distinct_labels(groups: Sequence[Sequence[Tag]]) -> list[str]:
         told: dict[str, list[str]] = {}
         for tag in tags:
             told.setdefault(tag.label, []).append(feature_words(tag.feature))
-        found.append(
-            join_names(
-                [
-                    f"{label} ({' or '.join(words)})" if len(features[label]) > 1 else label
-                    for label, words in told.items()
-                ]
-            )
-        )
+        names = [
+            f"{label} ({' or '.join(told[label])})" if len(features[label]) > 1 else label
+            for label in differing_names(told)
+        ]
+        found.append(join_names(names))
     return found
 
 

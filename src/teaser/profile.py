@@ -293,7 +293,7 @@ class Profile(Framed):
         place = resolve_tag(tag, index)
         if self.base is None or not self.base.carriers.counts[place]:
             return []
-        by_tag, by_item = self.base.parts(place, self.values, *self._seen)
+        by_tag, by_item = self.parts_of(place)
         itself = LeaningPart("itself", self.tags[place], float(by_tag[place]))
         by_tag[place] = 0.0
         tags = [LeaningPart("tag", self.tags[j], float(by_tag[j])) for j in _largest(by_tag)]
@@ -301,6 +301,12 @@ class Profile(Framed):
             LeaningPart("viewed", self.history[n], float(by_item[n])) for n in _largest(by_item)
         ]
         return [itself, *tags, *viewed]
+
+    def parts_of(self, place: int) -> tuple[Array, Array]:
+        """Return what each tag and each item of the history adds to the leaning to one tag."""
+        if self.base is None:
+            return np.zeros(len(self.tags)), np.zeros(len(self.places))
+        return self.base.parts(place, self.values, *self._seen)
 
     @property
     def _seen(self) -> tuple[Array, Array, tuple[float, float]]:

@@ -1,5 +1,6 @@
 """What is said of a person: true by their own history, and easily denied."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def test_who_chose_jazz_is_told_so_with_the_count(taste: Teaser) -> None:
     assert (first.kind, first.leaning, set(first.tags)) == ("known", 1, {JAZZ, TAGS[3]})
     assert (first.evidence.own, first.evidence.of) == (6, 8)
     assert 0.1 < first.evidence.others < 0.3
-    assert say(first) == "You lean towards Jazz and jazz: 6 of your 8, 1 in 5 for others."
+    assert say(first) == "You lean towards Jazz: 6 of your 8, 1 in 5 for others."
 
 
 @given(HISTORIES, PRESSES)
@@ -126,7 +127,10 @@ def test_what_others_of_the_same_taste_choose_is_told_as_a_guess(taste: Teaser) 
     (first, *_) = statements(taste.profile(of_style("Jazz", 3)), known=0, away=0)
     assert (first.kind, first.leaning, first.tags) == ("guessed", 1, (BEBOP,))
     assert (first.evidence.own, first.evidence.of) == (0, 3)
-    assert say(first) == "A guess: people like you also choose bebop. None of your 3 has it yet."
+    assert first.because is not None
+    assert (first.because.kind, set(first.because.tags)) == ("known", {JAZZ, TAGS[3]})
+    because = "because of Jazz (3 of your 3). None of them has it yet."
+    assert say(first) == f"A guess: you may like bebop, {because}"
 
 
 def test_common_tags_that_are_missing_are_said_to_be_avoided(taste: Teaser) -> None:
@@ -219,9 +223,11 @@ def test_statements_can_be_said() -> None:
     away = Statement("known", -1, (ROCK,), Evidence(0, 12, 0.25))
     assert say(away) == "You lean away from Rock: none of your 12, 1 in 4 for others."
     guess = Statement("guessed", 1, (FOLK,), Evidence(0, 12, 0.02))
-    assert say(guess) == "A guess: people like you also choose Folk. None of your 12 has it yet."
-    group = Statement("guessed", 1, (Tag(DISCOVERED, "Ida, Roma"),), Evidence(0, 12, 0.02))
-    assert say(group) == "A guess: people like you also choose items like Ida, Roma."
+    assert say(guess) == "A guess: you may like Folk. None of your 12 has it yet."
+    group = Tag(DISCOVERED, "Ida, Roma")
+    told = Statement("known", 1, (group,), Evidence(2, 12, 0.02), like=("Ida",), mostly=FOLK)
+    because = "because of items like Ida (mostly Folk) (2 of your 12). None of them has it yet."
+    assert say(replace(guess, because=told)) == f"A guess: you may like Folk, {because}"
 
 
 def test_a_group_is_told_by_items_of_the_own_history_after_what_metadata_name() -> None:

@@ -122,6 +122,23 @@ def _stem(word: str) -> str:
     return re.sub(r"(?:ie|y)$", "i", word) if len(word) > 3 else word
 
 
+def differing_names(names: Iterable[str], n: int = 3) -> list[str]:
+    """Return the first n names that share no word with one before; of a word five letters count.
+
+    Examples
+    --------
+    >>> differing_names(["graphic-novels", "comics-graphic-novel", "Kelley", "Doohan"])
+    ['graphic-novels', 'Kelley', 'Doohan']
+    """
+    found, said = list[str](), set[str]()
+    for name in dict.fromkeys(names):
+        words = {word[:5] for word in re.findall(r"[^\W\d_]{4,}", name.casefold())}
+        if said.isdisjoint(words):
+            found.append(name)
+            said |= words
+    return found[:n]
+
+
 def most_frequent(tags: Sequence[Tag], counts: Sequence[int], n: int = 3) -> dict[str, list[str]]:
     """Return the n most frequent values of each feature, given the items of each tag."""
     found: dict[str, list[str]] = {}

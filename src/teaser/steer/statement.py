@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.tags import Tag
+from teaser.data.tags import Tag, differing_names
 from teaser.errors import ParameterError
 from teaser.explain import join_names, join_values, number_features
 from teaser.leaning import Carriers, LeaningBase
@@ -24,21 +24,23 @@ from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press
 
 Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores.
-_KNOWN, _GUESSED, _AWAY = 0.8, 1.5, 0.3
+_LEAN, _AWAY = 0.8, 0.3
 # What is known stands on at least so many items, on this multiple of everybody's odds, and on a
-# log-likelihood ratio of at least so much.
-_LEAST_OWN, _ODDS, _SURPRISE, _EXPECTED = 2, 2.5, 0.25, 0.5
+# log-likelihood ratio of at least so much: the first where a third of the history carries the tag.
+_LEAST_OWN, _ODDS, _SURPRISES, _EXPECTED = 2, 2.5, (0.25, 1.25), 0.5
 # A plain fact, such as 48 comedies of 51 films, is said first: the leaning may be smaller, as items
 # with a broad tag differ, but so many items have a log-likelihood ratio of at least this.
-_PLAIN, _PLAIN_SURPRISE = 0.5, 2.0
-# Of two statements that share more than this of their items of the history, the second says
-# nothing new.
+_PLAIN, _PLAIN_SURPRISE = 0.25, 5.0
+# A narrow tag says more than a broad one around it, unless that is on half of the history and on so
+# many times the narrow one's items.
+_BROAD = 5
+# A statement says nothing new if more than half of its items of the history are another's, unless
+# that has twice as many.
 _SAME_ITEMS = 0.5
-# A guess is about at least so many items, of which fewer than one was to be expected, and on a
-# feature that this share of all items states.
-_LEAST_ITEMS, _STATED = 5, 0.5
-# Rarer tags, such as names of actors and villages, tell nothing as a guess.
-_LEAST_RATE = 0.02
+# A guess is about at least two of so many items that come first, where none was chosen and fewer
+# than one was to be expected, on a feature that this share of all items states. Rarer tags are
+# names that few know. What it follows from makes at least this part of the leaning.
+_FIRST, _LEAST_FIRST, _STATED, _LEAST_RATE, _BECAUSE = 20, 2, 0.5, 0.004, 0.1
 # Histories of more items than this, and features that few items state, need one more item.
 _LONG = 8
 # Only tags with at least this share of everybody's choices are said to be avoided, where at least
@@ -50,16 +52,16 @@ _LEAST_LIKED = 2
 # A group is described by a tag that at least this share of its items have, also of those in the
 # history, and of all items at most that share.
 _MOSTLY, _RARE = 2 / 3, 1 / 8
-_YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
+_YEAR = re.compile("(1[0-9]{3}|20[0-9]{2})s?")
 
 
 @dataclass(frozen=True, eq=False)
 class _TagFacts:
     """What statements need to know of the tags of a model, found once.
 
-    `telling` are the columns that tell something also where no item of the history has them, and
-    `years` those of years. `mostly` is for each group that is named by titles the column of the
-    tag that describes it; -1 for none, and for other tags.
+    `telling` are the columns of metadata that tell something also where no item of the history has
+    them, and `years` those of years. `mostly` is for each group that is named by titles the column
+    of the tag that describes it; -1 for none, and for other tags.
     """
 
     telling: Array
@@ -123,6 +125,8 @@ class Statement:
     mostly
         For a discovered tag that is named by titles the tag that most of its items have, if they
         have one in common.
+    because
+        For a guess what is known of the person that it follows from.
     """
 
     kind: Literal["known", "guessed"]
@@ -132,6 +136,7 @@ class Statement:
     strength: float = field(default=0.0, compare=False)
     like: tuple[str, ...] = ()
     mostly: Tag | None = None
+    because: "Statement | None" = None
 
 
 def statements(
@@ -139,8 +144,8 @@ def statements(
 ) -> list[Statement]:
     """Return what can be said of a person: what is known, guesses, then what is avoided.
 
-    Near-equal tags are one statement, and nothing is said twice: a tag that lies inside a stated
-    one or around it, or on mostly the same items of the history, is left out. What the person's
+    Near-equal tags are one statement, and nothing is said twice: a tag that lies around a stated
+    one, or on mostly the same items of the history, is left out. What the person's
     own presses oppose is not said, nor is a pressed tag guessed. Nothing is said of fewer than two
     liked items.
 
@@ -151,8 +156,7 @@ def statements(
       at least three of the history, at most half of it, and two that no statement before is
       about. Most of its items have another tag in common. A year is not said.
     - Guessed: they stand far above it, and no item of the history carries the tag, where none was
-      to be expected. Most items state something of its feature, and 2 % of everybody's choices
-      carry it, or it is a group.
+      to be expected. Much of that is due to a tag that the history has more often than others.
     - Away: they stand clearly below it, the tag is common, at least three items were to be
       expected, and less than a quarter of them were chosen.
 
@@ -220,20 +224,24 @@ def say(statement: Statement) -> str:
     >>> say(Statement("known", 1, (Tag("theme", "Jazz"),), Evidence(5, 12, 0.07)))
     'You lean towards Jazz: 5 of your 12, 1 in 14 for others.'
     """
-    named, evidence = join_values(statement.tags), statement.evidence
-    if statement.like:
-        named = f"items like {join_names(statement.like)}"
-    if statement.mostly is not None:
-        named += f" (mostly {statement.mostly.label})"
+    named, evidence, because = _name(statement), statement.evidence, statement.because
     if statement.kind == "guessed":
-        # Whether an item is like those of a group, nobody can check.
-        is_group = any(tag.discovered for tag in statement.tags)
-        yet = "" if is_group else f" None of your {evidence.of:,} has it yet."
-        return f"A guess: people like you also choose {named}.{yet}"
+        of = f"of your {evidence.of:,}"
+        if because is None:
+            return f"A guess: you may like {named}. None {of} has it yet."
+        why = f"{_name(because)} ({because.evidence.own:,} {of})"
+        return f"A guess: you may like {named}, because of {why}. None of them has it yet."
     way = "towards" if statement.leaning > 0 else "away from"
     n, out_of = evidence.in_others
     own = f"{evidence.own:,}" if evidence.own else "none"
     return f"You lean {way} {named}: {own} of your {evidence.of:,}, {n} in {out_of:,} for others."
+
+
+def _name(statement: Statement) -> str:
+    named = join_values(statement.tags)
+    if statement.like:
+        named = f"items like {join_names(statement.like)}"
+    return f"{named} (mostly {statement.mostly.label})" if statement.mostly else named
 
 
 class _Groups:
@@ -279,51 +287,51 @@ class _Groups:
         lean, own = self.strength, self.own
         # The odds, so that of a tag that half of all choices carry more can be said.
         is_more = own * (1 - self.others) >= _ODDS * self.others * (self.length - own)
-        is_known = (lean >= _KNOWN) & (own >= _LEAST_OWN) & is_more
+        is_known = (lean >= _LEAN) & (own >= _LEAST_OWN) & is_more
         # By how much o = own - 1 items are more likely at the own rate than at everybody's, the
         # Poisson o log(o / e) - (o - e). One item less: two items of a rare tag may be chance.
         o = np.maximum(own - 1.0, 0.0)
         surprise = o * np.log(np.maximum(o, 1e-12) / np.maximum(expected, 1e-12)) - (o - expected)
-        is_known &= (o > expected) & (surprise >= _SURPRISE)
+        is_known &= (o > expected) & (surprise >= np.where(3 * own >= self.length, *_SURPRISES))
         # Two of thirty may be chance, two that somebody has tagged are two of few, and two films
         # of one year say little.
         is_telling = self._telling()
         is_known &= (own > _LEAST_OWN) | (is_telling & (self.length <= _LONG))
         # Half an item more expected, so that ten of fourteen go before two where none was expected.
         lift = o / (expected + _EXPECTED) * np.maximum(lean, 0.0)
-        is_guess = (lean >= _GUESSED) & (own == 0) & (expected < 1)
-        is_guess &= (self.counts >= _LEAST_ITEMS) & ~self.raised & is_telling
+        columns = [j for j, tag in enumerate(self.profile.tags) if not tag.discovered]
+        declared = np.isin(np.arange(len(own)), self.group[columns])
+        is_guess = (lean >= _LEAN) & (own == 0) & (expected < 1)
+        is_guess &= (self._n_first() >= _LEAST_FIRST) & (self.others >= _LEAST_RATE)
+        is_guess &= declared & is_telling & ~self.raised
         # What follows from the person's own presses is not what people like them choose.
-        is_guess &= self.unpressed >= _GUESSED
+        is_guess &= self.unpressed >= _LEAN
         is_away = (lean <= -_AWAY) & (self.others >= _COMMON) & (expected >= _LEAST_EXPECTED)
         is_away &= own < _LESS * expected
         may_rise, may_fall = self.sayable & ~self.lowered, self.sayable & ~self.raised
         # What metadata name is said before groups that the fit found, which are named by items. Of
         # these, two items or most of the history tell nothing.
-        columns = [j for j, tag in enumerate(self.profile.tags) if not tag.discovered]
-        declared = np.isin(np.arange(len(own)), self.group[columns])
         is_known &= declared | ((own > _LEAST_OWN) & (2 * own <= self.length))
         is_known[self.group[self._facts.years]] = False
         # Why an item of the history belongs to an avoided group, nobody could follow.
         is_away &= declared | (own == 0)
         is_plain = declared & (lean >= _PLAIN) & is_more & (o > expected)
         is_plain &= is_telling & (own > _LEAST_OWN) & (surprise >= _PLAIN_SURPRISE)
-        # Game Boy says more than the consoles that it is one of.
         for narrow in np.flatnonzero(is_known & declared).tolist():
             around = np.zeros(len(own), dtype=bool)
             self._block(narrow, around)
             around[narrow] = False
-            is_plain &= ~around
+            is_plain &= ~around | ((2 * own >= self.length) & (own >= _BROAD * own[narrow]))
         is_known |= is_plain
         first = 1e9 * declared
         sizes = np.where(is_known & declared & may_rise, surprise, -np.inf)
         first *= 1 + (is_plain & (sizes == sizes.max(initial=-np.inf)))
         blocked = np.zeros(len(own), dtype=bool)
-        mostly = self._mostly()
+        mostly = self._mostly
         # What the items of a group have in common, nobody sees from titles alone.
         described = declared | (mostly >= 0)
         is_known, is_away = is_known & described, is_away & described
-        is_guess &= described & (~declared | (self.others >= _LEAST_RATE))
+        agrees = described & (lean > 0) & (own >= _LEAST_OWN) & (own > expected)
         found: list[Statement] = []
         said = set[int]()
         sorts: tuple[tuple[int, Literal["known", "guessed"], Literal[1, -1], Array, Array], ...] = (
@@ -336,16 +344,22 @@ class _Groups:
             told: list[set[int]] = []
             groups = self._first(order, allowed, blocked)
             while len(told) < n and (g := next(groups, None)) is not None:
+                if kind == "known":
+                    g = self._best_known(g, allowed)
                 items, before = self._items(g), set[int]().union(*told)
-                is_new = all(len(items & each) <= _SAME_ITEMS * len(items | each) for each in told)
+                is_new = all(
+                    len(items & each) <= _SAME_ITEMS * len(items) or 2 * len(items) <= len(each)
+                    for each in told
+                )
                 # Of a group that is named by items, fewer than two new ones say nothing, nor does
                 # one that a tag describes of which something was said.
                 if way > 0 and not declared[g]:
                     is_new &= len(items - before) >= min(2, len(items))
                     is_new &= mostly[g] not in said and own[mostly[g]] <= own[g]
                     is_new &= len(items & self._carriers(mostly[g])) >= _MOSTLY * len(items)
-                if is_new:
-                    found.append(self.statement(kind, way, g, before, int(mostly[g])))
+                because = self._because(g, agrees) if kind == "guessed" else None
+                if is_new and (because is not None or kind == "known"):
+                    found.append(self.statement(kind, way, g, before, because))
                     said |= {g, int(mostly[g])} - {-1}
                     told.append(items)
         return found
@@ -356,12 +370,13 @@ class _Groups:
         leaning: Literal[1, -1],
         g: int,
         named: Collection[int] = (),
-        mostly: int = -1,
+        because: Statement | None = None,
     ) -> Statement:
         """Return a statement about a group; it names items not yet named, if there are any."""
         evidence = Evidence(int(self.own[g]), self.length, float(self.others[g]))
         tags = tuple(self.profile.tags[j] for j in self._members(g))
         like: tuple[str, ...] = ()
+        mostly = int(self._mostly[g]) if tags[0].is_titles else -1
         if tags[0].is_titles and self.own[g] and leaning > 0:
             items = self._items(g)
             if mostly >= 0:
@@ -371,7 +386,29 @@ class _Groups:
             like = tuple(title for place, title in pairs if place in left)
         strength = abs(float(self.strength[g]))
         common = None if mostly < 0 else self.profile.tags[self._members(mostly)[0]]
-        return Statement(kind, leaning, tags, evidence, strength, like[:N_LIKE], common)
+        return Statement(kind, leaning, tags, evidence, strength, like[:N_LIKE], common, because)
+
+    def _n_first(self) -> Array:
+        """Return how many of the items that come first for the person carry each group (groups)."""
+        scores = self.profile.personal_scores.copy()
+        scores[list(self.profile.places)] = -np.inf
+        return self.base.group_carriers.count_in(np.argsort(-scores, kind="stable")[:_FIRST])
+
+    def _because(self, g: int, agrees: Array) -> Statement | None:
+        """Return what a guess follows from, of the groups that agree with the own history."""
+        by_tag, by_item = self.profile.parts_of(self._members(g)[0])
+        has_group = self.group >= 0
+        by_group = np.bincount(self.group[has_group], by_tag[has_group], minlength=len(self.own))
+        least = _BECAUSE * float(by_tag.sum() + by_item.sum())
+        guess = self.profile.tags[self._members(g)[0]].value
+        for best in np.argsort(-by_group, kind="stable").tolist():
+            if by_group[best] < least:
+                break
+            # That who likes economics may like economics-business says nothing.
+            names = [guess, self.profile.tags[self._members(best)[0]].value]
+            if agrees[best] and len(differing_names(names)) > 1:
+                return self.statement("known", 1, best)
+        return None
 
     @cached_property
     def _facts(self) -> _TagFacts:
@@ -384,6 +421,7 @@ class _Groups:
         """Return which groups have a tag that tells something also where nobody carries it."""
         return np.isin(np.arange(len(self.own)), self.group[self._facts.telling])
 
+    @cached_property
     def _mostly(self) -> Array:
         """Return the group of near-equal tags that describes each group; -1 for none (groups)."""
         out = np.full(len(self.own), -1)
@@ -399,6 +437,20 @@ class _Groups:
     def _carriers(self, g: int) -> set[int]:
         """Return the items that carry a group."""
         return set(self.base.group_carriers.items[[g]].indices.tolist())
+
+    def _best_known(self, g: int, allowed: Array) -> int:
+        """Return the group that most people chose of those on the same items of the history.
+
+        They are of one feature: that it is Harrison Ford tells more than the rest of the cast.
+        """
+        same = [g]
+        own, feature = self._items(g), self.profile.tags[self._members(g)[0]].feature
+        able = allowed & (self.own == self.own[g]) & (self.own > 0) & (self.others > self.others[g])
+        for other in np.flatnonzero(able).tolist():
+            is_one = self.profile.tags[self._members(other)[0]].feature == feature
+            if is_one and self._items(other) == own:
+                same.append(other)
+        return max(same, key=lambda each: float(self.others[each]))
 
     def _first(self, order: Array, allowed: Array, blocked: Array) -> Iterator[int]:
         """Yield the groups that say something new in order, and mark what they say as blocked."""
@@ -419,11 +471,16 @@ class _Groups:
         return [j for j in found if not self.profile.tags[j].discovered] or found
 
     def _block(self, g: int, blocked: Array) -> None:
-        """Mark a group, and those with a tag that lies inside one of its tags or around it."""
+        """Mark a group, and those with a tag that lies around one of its tags, or inside it.
+
+        Inside it, those on at most half of its items of the history say more, and are not marked.
+        """
         blocked[g] = True
         nested = self.profile.nested
         for j in self._members(g) if nested is not None else ():
-            blocked[self.group[nested.indices[nested.indptr[j] : nested.indptr[j + 1]]]] = True
+            others = self.group[nested.indices[nested.indptr[j] : nested.indptr[j + 1]]]
+            is_inside = self.counts[others] < self.counts[g]
+            blocked[others[~(is_inside & (2 * self.own[others] <= self.own[g]))]] = True
 
 
 def _find_facts(tags: Sequence[Tag], carriers: Carriers) -> _TagFacts:
@@ -431,7 +488,7 @@ def _find_facts(tags: Sequence[Tag], carriers: Carriers) -> _TagFacts:
 
     A tag tells something where most items state something of its feature: that no item of the
     history is said to be stylish says little where few items are tagged. Bare numbers tell nothing
-    as a guess. Discovered tags do.
+    as a guess.
     """
     items, counts = carriers.items, carriers.counts
     features, numbers = number_features(tags)
@@ -441,7 +498,7 @@ def _find_facts(tags: Sequence[Tag], carriers: Carriers) -> _TagFacts:
     telling = [
         j
         for j, tag in enumerate(tags)
-        if tag.discovered or (common[numbers[j]] and not tag.is_bare)
+        if not tag.discovered and common[numbers[j]] and not tag.is_bare
     ]
     mostly, share = np.full(len(tags), -1), counts / items.shape[1]
     groups = np.array([j for j, tag in enumerate(tags) if tag.is_titles and counts[j]], dtype=int)

@@ -190,7 +190,7 @@ class ShownList:
         return replace(
             found,
             # Without presses to take a statement back there is no button for it.
-            statements=said if self.arm.presses else [(s, name, {}) for s, name, _ in said],
+            statements=said if self.arm.presses else [replace(each, denial={}) for each in said],
             strongest=found.strongest if self.arm.profile else [],
         )
 

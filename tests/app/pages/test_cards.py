@@ -145,7 +145,8 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
     assert f"<b>{other}</b>, which you viewed (both {label}" in told
     assert str(alone) not in told  # the other tells more
     entry = replace(entry, reasons=tuple(viewed[1:]))
-    assert describe_reasons(entry, personal, EN) == f"Because of <b>{alone}</b>, which you viewed."
+    alone_why = f"Because of <b>{alone}</b>, which you viewed (chosen by the same people)."
+    assert describe_reasons(entry, personal, EN) == alone_why
     liked = replace(entry, general=3.0, general_share=0.8)
     assert describe_reasons(liked, personal, EN).startswith("Liked by many; for you because of <b>")
     cards = [catalogue.card(item) for item in (one, other)]

@@ -40,7 +40,8 @@ def test_the_strongest_tags_are_drawn_by_leaning_and_pressed_ones_stay(
 def test_statements_can_be_denied(catalogue: Catalogue) -> None:
     view = profile_view(personal_of(catalogue, "i3", "i5", "i7", "i9", "i11"), EN)
     assert view.statements
-    for statement, name, presses in view.statements:
+    for each in view.statements:
+        statement, name, presses = each.statement, each.name, each.denial
         assert presses
         assert name
         assert all(steps * statement.leaning < 0 for steps in presses.values())

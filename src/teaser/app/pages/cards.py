@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue, known_tags
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
-from teaser.data.tags import Tag
+from teaser.data.tags import Tag, differing_names
 from teaser.explain import BoostName, BoostReason, Reason, ViewedReason, told_reasons
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -77,13 +77,20 @@ class FeatureView:
 
 
 @dataclass(frozen=True)
+class StatementView:
+    """A statement as a sentence, the name of its tags, and the presses that take it back."""
+
+    statement: Statement
+    said: Markup
+    name: str
+    denial: dict[str, int]
+
+
+@dataclass(frozen=True)
 class ProfileView:
-    """What was learned of a person in sentences, and the tags that they lean to most.
+    """What was learned of a person in sentences, and the tags that they lean to most."""
 
-    With each statement come the name of its tags, and the presses that take it back.
-    """
-
-    statements: list[tuple[Statement, str, dict[str, int]]]
+    statements: list[StatementView]
     strongest: list[TagRow]
     certainty: str
 
@@ -117,17 +124,25 @@ def tag_label(tag: Tag, catalogue: Catalogue, texts: Texts) -> str:
 def joint_names(
     tags: Sequence[Tag], catalogue: Catalogue, texts: Texts, *, full: bool = True
 ) -> list[str]:
-    """Return the names of tags that are told together; a value that all share is named once.
+    """Return the names of tags that are told together, three at most that share no word.
 
-    `full=False` is for a place that shows the features too.
+    A value of several features is named once. `full=False` is for a place that shows the features.
     """
-    labels = list(dict.fromkeys(texts.tag(tag) for tag in tags))
-    if len(labels) == 1 and len(tags) > 1 and full:
-        features = " / ".join(joint_features(tags, texts))
-        if tags[0].is_bare:
-            return [texts("{feature}: {value}", feature=features, value=labels[0])]
-        return [f"{labels[0]} ({features})"]
-    return [tag_label(tag, catalogue, texts) for tag in tags] if full else labels
+    by_label: dict[str, list[Tag]] = {}
+    for tag in tags:
+        by_label.setdefault(texts.tag(tag), []).append(tag)
+    labels = differing_names(by_label)
+    return [_joint_name(by_label[each], catalogue, texts) for each in labels] if full else labels
+
+
+def _joint_name(tags: Sequence[Tag], catalogue: Catalogue, texts: Texts) -> str:
+    """Return the name of tags of one value."""
+    if len(tags) == 1:
+        return tag_label(tags[0], catalogue, texts)
+    features, label = " / ".join(joint_features(tags, texts)), texts.tag(tags[0])
+    if tags[0].is_bare:
+        return texts("{feature}: {value}", feature=features, value=label)
+    return f"{label} ({features})"
 
 
 def joint_features(tags: Sequence[Tag], texts: Texts) -> tuple[str, ...]:
@@ -148,18 +163,19 @@ def profile_view(
     `is_own=False` is for a profile that somebody else shared, `is_brief` for the page of the list.
     """
     most = {"known": 2, "guessed": 1, "away": 1} if is_brief else {}
-    return ProfileView(
-        statements=[
-            (
+    said = []
+    for each in statements(personal.profile, **most):
+        denial = undo_presses(each, personal.learned, personal.presses)
+        said.append(
+            StatementView(
                 each,
+                _describe_statement(each, personal.catalogue, texts, is_own=is_own),
                 _name_of_statement(each, personal.catalogue, texts),
-                {
-                    str(tag): n
-                    for tag, n in undo_presses(each, personal.learned, personal.presses).items()
-                },
+                {str(tag): n for tag, n in denial.items()},
             )
-            for each in statements(personal.profile, **most)
-        ],
+        )
+    return ProfileView(
+        statements=said,
         strongest=_rows(_strongest(personal), personal, texts),
         certainty=describe_certainty(personal, texts, is_own=is_own),
     )
@@ -294,6 +310,50 @@ def _name_of_statement(statement: Statement, catalogue: Catalogue, texts: Texts)
     return texts("{items} (mostly {tag})", items=named, tag=texts.full_tag(statement.mostly))
 
 
+def _describe_statement(
+    statement: Statement, catalogue: Catalogue, texts: Texts, *, is_own: bool
+) -> Markup:
+    """Return a statement as a sentence."""
+    tags, evidence = bold(_name_of_statement(statement, catalogue, texts)), statement.evidence
+    of = texts.integer(evidence.of)
+    if statement.because is not None:
+        parts = {
+            "tag": bold(_name_of_statement(statement.because, catalogue, texts)),
+            "n": texts.integer(statement.because.evidence.own),
+            "all": of,
+        }
+        if is_own:
+            why = texts.html("{tag} ({n} of your {all})", **parts)
+            return texts.html(
+                "A guess: you may like {tags}, because of {why}. None of them has it yet.",
+                tags=tags,
+                why=why,
+            )
+        why = texts.html("{tag} ({n} of their {all})", **parts)
+        return texts.html(
+            "A guess: they may like {tags}, because of {why}. None of them has it yet.",
+            tags=tags,
+            why=why,
+        )
+    n, total = map(texts.integer, evidence.in_others)
+    numbers = {"tags": tags, "own": texts.integer(evidence.own), "of": of, "n": n, "total": total}
+    if statement.leaning > 0 and is_own:
+        return texts.html(
+            "You lean towards {tags}: {own} of your {of}, {n} in {total} for others.", **numbers
+        )
+    if statement.leaning > 0:
+        return texts.html(
+            "They lean towards {tags}: {own} of their {of}, {n} in {total} for others.", **numbers
+        )
+    if is_own:
+        return texts.html(
+            "You lean away from {tags}: {own} of your {of}, {n} in {total} for others.", **numbers
+        )
+    return texts.html(
+        "They lean away from {tags}: {own} of their {of}, {n} in {total} for others.", **numbers
+    )
+
+
 REASON_PARTS = ("tags", "viewed", "general", "site")
 N_FACTS = 4
 # The features of which a value comes first in the line of facts, by the words that data use for
@@ -306,8 +366,8 @@ _FIRST_FACTS = (
 )
 # A value on more than 7 in 10 items says too little to come first.
 _LEAST_BITS = 0.5
-# How many reasons a card names, and how many tags that a viewed item shares: rare ones.
-N_NAMED, N_SHARED, _SHARED_BITS = 3, 2, 3.0
+# How many reasons a card names, and how many tags that a viewed item shares: rare ones, or a kind.
+N_NAMED, N_SHARED, _SHARED_BITS, _KIND_BITS = 3, 2, 3.0, 1.5
 # So many items of the history are named beside a tag that they carry; of more, the number.
 _FEW = 1
 _MAX_CACHED = 5_000
@@ -419,81 +479,43 @@ def narrowed(entry: Recommendation, parts: Collection[str]) -> Recommendation:
 def describe_reasons(
     entry: Recommendation, personal: PersonalModel, texts: Texts, *, is_own: bool = True
 ) -> Markup:
-    """Return why an item is in a list, in one short sentence; its page has all reasons.
-
-    A viewed item that shares nothing else with it, or a group whose titles do not, is named only
-    where no other reason speaks for the item.
-    """
+    """Return why an item is in a list, in one short sentence; its page has all reasons."""
     pressed = personal.presses if is_own else {}
-    reasons = told_reasons(entry.reasons, pressed)
-    told = [each for each in reasons if not isinstance(each, BoostReason)]
-    positive = [each for each in told if each.contribution > 0]
-    first = positive[:N_NAMED]
-    named = {tag for each in first if isinstance(each, Reason) for tag in each.tags}
-    new = {  # what viewed items share with it beside the tags that are named
-        each.item_id: shared_tags(personal.catalogue, entry.item_id, each.item_id, but=named)
-        for each in told
-        if isinstance(each, ViewedReason)
-    }
-    like = {  # which titles of a group share a tag with it, and the tags that all of these have
-        each.tag: _resembling(each.like, entry.item_id, personal)
-        for each in told
-        if isinstance(each, Reason) and each.like
-    }
-    telling = [
-        each
-        for each in positive
-        if (new[each.item_id] if isinstance(each, ViewedReason) else like.get(each.tag, [True])[0])
+    told = [
+        reason
+        for reason in told_reasons(entry.reasons, pressed)
+        if not isinstance(reason, BoostReason)
     ]
-    shown = telling[:N_NAMED] or positive[:1]
-    is_liked = entry.general_share > sum(each.share for each in shown)
+    shown = _named_reasons([r for r in told if r.contribution > 0], entry.item_id, personal)
+    is_liked = entry.general_share > sum(each.reason.share for each in shown)
     # That many like it says more than a guess.
-    is_guess = [
-        isinstance(each, Reason) and each.is_guess and not _is_pressed(each, pressed)
+    guesses = (
+        isinstance(each.reason, Reason)
+        and each.reason.is_guess
+        and not _is_pressed(each.reason, pressed)
         for each in shown
-    ]
-    if is_liked and all(is_guess):
+    )
+    if is_liked and all(guesses):
         shown = []
     # That an item is like others tells nothing against it.
-    against_it = (each for each in told if each.contribution < 0)
-    shown += [e for e in against_it if not (isinstance(e, Reason) and e.tag.is_titles)][:1]
-    speak_for: list[Markup] = []
-    against: list[Markup] = []
-    # Viewed items come last: each brings a clause of its own, and says what no other has said.
-    said = set(named)
-    for reason in sorted(shown, key=lambda each: isinstance(each, ViewedReason)):
-        if isinstance(reason, ViewedReason):
-            name, tags = _describe_viewed(reason, texts, is_own=is_own), new[reason.item_id]
-            if speak_for and tags and tags[0] in said:
-                continue
-            shared = [tag for tag in tags if tag not in said][:N_SHARED]
-            said.update(shared)
-            if shared:
-                labels = joint_names(shared, personal.catalogue, texts, full=False)
-                name = texts.html("{item} (both {tags})", item=name, tags=texts.join(labels))
-        elif reason.like:
-            titles, tags = like[reason.tag]
-            shared = [tag for tag in tags if tag not in said][:1]
-            said.update(shared)
-            name = bold(texts("items like {titles}", titles=texts.join(titles or reason.like)))
-            labels = joint_names(shared, personal.catalogue, texts, full=False)
-            if shared and len(titles) > 1:
-                name = texts.html("{items} (all {tags})", items=name, tags=texts.join(labels))
-            elif shared:
-                name = texts.html("{item} (both {tags})", item=name, tags=texts.join(labels))
-        else:
-            viewed = {each.title for each in shown if isinstance(each, ViewedReason)}
-            name = _describe_tags(reason, personal, texts, is_own=is_own, named=viewed)
-        (speak_for if reason.contribution > 0 else against).append(name)
-    others = texts.join_html(against)
-    both = {"reasons": texts.join_html(speak_for), "others": others}
-    if speak_for and against and is_liked:
+    against = [
+        _Named(reason)
+        for reason in told
+        if reason.contribution < 0 and not (isinstance(reason, Reason) and reason.tag.is_titles)
+    ][:1]
+    viewed = {e.reason.title for e in (*shown, *against) if isinstance(e.reason, ViewedReason)}
+    reasons, others = (
+        texts.join_html([_describe(e, personal, texts, viewed, is_own=is_own) for e in some])
+        for some in (shown, against)
+    )
+    both = {"reasons": reasons, "others": others}
+    if shown and against and is_liked:
         return texts.html("Liked by many; for you because of {reasons}, despite {others}.", **both)
-    if speak_for and against:
+    if shown and against:
         return texts.html("Because of {reasons}, despite {others}.", **both)
-    if speak_for and is_liked:
+    if shown and is_liked:
         return texts.html("Liked by many; for you because of {reasons}.", **both)
-    if speak_for:
+    if shown:
         return texts.html("Because of {reasons}.", **both)
     if entry.general > 0 and against:
         return texts.html("Liked by many, despite {others}.", others=others)
@@ -502,6 +524,80 @@ def describe_reasons(
     if entry.general > 0:
         return texts.html("Liked by many.")
     return texts.html("Many small reasons; none stands out.")
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A reason that a card names, the viewed items it is about, and what these share with it."""
+
+    reason: Reason | ViewedReason
+    titles: tuple[str, ...] = ()
+    shared: tuple[Tag, ...] = ()
+
+    @property
+    def is_tag(self) -> bool:
+        """Whether it is about a tag, not about viewed items or a group that is named by them."""
+        return isinstance(self.reason, Reason) and not self.reason.like
+
+
+def _named_reasons(
+    positive: Sequence[Reason | ViewedReason], item_id: ItemId, personal: PersonalModel
+) -> list[_Named]:
+    """Return the reasons that a card names: tags, then viewed items, each saying something new.
+
+    Viewed items that share nothing else with the item are named only where nothing else speaks
+    for it.
+    """
+    plain = [_Named(reason) for reason in positive[:N_NAMED]]
+    said = {t for e in plain if e.is_tag and isinstance(e.reason, Reason) for t in e.reason.tags}
+    found: list[_Named] = []
+    for reason in positive:
+        named = _Named(reason)
+        if not named.is_tag:
+            titles, tags = _shared_with(reason, item_id, personal)
+            new = _differing([tag for tag in tags if tag not in said])
+            if not new:
+                continue
+            said.update(new)
+            named = _Named(reason, tuple(titles), tuple(new))
+        found.append(named)
+        if len(found) == N_NAMED:
+            break
+    # Viewed items bring a clause of their own.
+    return sorted(found or plain[:1], key=lambda each: not each.is_tag)
+
+
+def _differing(tags: Sequence[Tag]) -> list[Tag]:
+    """Return the first tags whose values share no word."""
+    kept = differing_names([tag.value for tag in tags], N_SHARED)
+    return list({tag.value: tag for tag in reversed(tags) if tag.value in kept}.values())[::-1]
+
+
+def _describe(
+    named: _Named,
+    personal: PersonalModel,
+    texts: Texts,
+    viewed: Collection[str | None],
+    *,
+    is_own: bool,
+) -> Markup:
+    reason = named.reason
+    if isinstance(reason, ViewedReason):
+        name, n = _describe_viewed(reason, texts, is_own=is_own), 1
+    elif reason.like:
+        titles = named.titles or reason.like
+        name, n = bold(texts("items like {titles}", titles=texts.join(titles))), len(titles)
+    else:
+        return _describe_tags(reason, personal, texts, is_own=is_own, named=viewed)
+    if named.shared:
+        labels = joint_names(named.shared, personal.catalogue, texts, full=False)
+        tags = texts.join(labels)
+        if n > 1:
+            return texts.html("{items} (all {tags})", items=name, tags=tags)
+        return texts.html("{item} (both {tags})", item=name, tags=tags)
+    if reason.contribution > 0:
+        return texts.html("{items} (chosen by the same people)", items=name)
+    return name
 
 
 def _describe_tags(
@@ -540,18 +636,20 @@ def _is_pressed(reason: Reason, presses: Mapping[Tag, int]) -> bool:
     return any(presses.get(tag, 0) * reason.contribution > 0 for tag in reason.tags)
 
 
-def _resembling(
-    titles: Sequence[str], item_id: ItemId, personal: PersonalModel
+def _shared_with(
+    reason: Reason | ViewedReason, item_id: ItemId, personal: PersonalModel
 ) -> tuple[list[str], list[Tag]]:
-    """Return those of some titles of the history that share a tag with an item, and these tags.
+    """Return the titles of a reason that share a tag with an item, and the tags that all share.
 
     If no tag is shared by all of them, it is the title that shares the rarest alone.
     """
     model, catalogue = personal.catalogue.model, personal.catalogue
+    if isinstance(reason, ViewedReason):
+        return [reason.title or ""], shared_tags(catalogue, item_id, reason.item_id)
     own = {model.title(model.items_.index_of(each)): each for each in personal.history}
     found = {
         title: tags
-        for title in titles
+        for title in reason.like
         if title in own and (tags := shared_tags(catalogue, item_id, own[title]))
     }
     if not found:
@@ -572,19 +670,22 @@ def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Mar
     return texts.html("{title}, which they viewed", title=title)
 
 
-def shared_tags(
-    catalogue: Catalogue, one: ItemId, other: ItemId, *, but: Collection[Tag] = ()
-) -> list[Tag]:
+def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     """Return declared tags of two items that at most one in eight has, the rarest first.
 
-    Places come after all others. Bare numbers, such as years, are left out.
+    Of a kind, such as a genre, more may. Places come last. Bare numbers, such as years, are left
+    out.
     """
     model, D = catalogue.model, catalogue.model.decoder_
     places = map(model.items_.index_of, (one, other))
     both = np.intersect1d(*(D.indices[D.indptr[i] : D.indptr[i + 1]] for i in places))
     tags = [model.tags_[column] for column in both[both < model.tag_table_.n_personal]]
-    tags = [tag for tag in tags if not (tag.discovered or tag.is_bare or tag in but)]
-    found = [tag for tag in tags if catalogue.bits(tag) >= _SHARED_BITS]
+    found = [
+        tag
+        for tag in tags
+        if not (tag.discovered or tag.is_bare)
+        and catalogue.bits(tag) >= (_SHARED_BITS if _fact_rank(tag.feature) else _KIND_BITS)
+    ]
     return sorted(found, key=lambda tag: (_is_place(tag), -catalogue.bits(tag)))
 
 
