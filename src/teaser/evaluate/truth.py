@@ -1,6 +1,5 @@
 """Whether what is said of people is true, by what people who were not in the fit chose."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -73,7 +72,8 @@ class Truth:
         The ratios of what is known, of guesses, and of what people lean away from.
     naive_known, naive_away
         The ratios of a naive profile, the yardstick: it says as many tags as known and as away,
-        on two items or more, those whose rate in the history stands out most (z-score).
+        each at least half as common, on two items or more, those whose rate in the history stands
+        out most (z-score).
     agreement
         The share of what is known, and of what is away, that agrees with the own history: its rate
         of the tag is above, or below, that of all choices.
@@ -287,20 +287,25 @@ class Choices:
     def naive(self, said: Said, leaning: int) -> Said:
         """Return as many groups of each person, those whose rate in the history stands out most.
 
-        Of groups with a tag of the metadata there are as many as were said, and of the others.
+        For each group that was said it is one at least half as common, because rare tags have
+        higher ratios, and one with a tag of the metadata if that has one.
         """
         found: Said = []
         telling = (self.carriers > 1) & (self.rates > 0) & (self.rates < 1)
         if leaning < 0:
             telling &= self.rates >= COMMON
-        sorts = Counter((user, bool(self.declared[group])) for user, group in said)
-        for (user, declared), n in sorts.items():
-            groups = np.flatnonzero(telling & (self.declared == declared))
-            own = self.own[[int(user)]].toarray().ravel()[groups]
-            if leaning > 0:
-                groups, own = groups[own >= LEAST_OWN], own[own >= LEAST_OWN]
-            z = leaning * (own - self.n_own[user] * self.rates[groups]) / self.deviation[groups]
-            found += [(int(user), int(g)) for g in groups[np.argsort(-z, kind="stable")[:n]]]
+        left, last = telling, -1
+        for user, group in sorted(said, key=lambda each: (each[0], -self.rates[each[1]])):
+            own = self.own[[user]].toarray().ravel()
+            left = (telling if user != last else left) & (own >= (LEAST_OWN if leaning > 0 else 0))
+            last = user
+            able = left & (self.declared == self.declared[group])
+            able &= 2 * self.rates >= self.rates[group]
+            z = leaning * (own - self.n_own[user] * self.rates) / self.deviation
+            if able.any():
+                best = int(np.where(able, z, -np.inf).argmax())
+                left[best] = False
+                found.append((user, best))
         return found
 
     @cached_property

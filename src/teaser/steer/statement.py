@@ -5,10 +5,9 @@ how often people of whom something was said chose such items afterwards, against
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -23,26 +22,19 @@ from teaser.leaning import Carriers, LeaningBase
 from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press
 
 Array = NDArray[Any]
-# Leanings are measured in standard deviations of the person's own scores.
-_LEAN, _AWAY = 0.8, 0.3
-# What is known stands on at least so many items, on this multiple of everybody's odds, and on a
-# log-likelihood ratio of at least so much: the first where a third of the history carries the tag.
-_LEAST_OWN, _ODDS, _SURPRISES, _EXPECTED = 2, 2.5, (0.25, 1.25), 0.5
-# A plain fact, such as 48 comedies of 51 films, is said first: the leaning may be smaller, as items
-# with a broad tag differ, but so many items have a log-likelihood ratio of at least this.
-_PLAIN, _PLAIN_SURPRISE = 0.25, 5.0
-# A narrow tag says more than a broad one around it, unless that is on half of the history and on so
-# many times the narrow one's items.
-_BROAD = 5
-# A statement says nothing new if more than half of its items of the history are another's, unless
-# that has twice as many.
-_SAME_ITEMS = 0.5
+# Leanings are measured in standard deviations of the person's own scores: those that are known,
+# guessed and avoided are at least so large.
+_LEAN, _STRONG, _AWAY = 0.1, 1.0, 0.3
+# What is known stands on so many items or this share of the history, at least two, and on this
+# multiple of everybody's odds.
+_LEAST_OWN, _LEAST_SHARE, _ODDS = 3, 0.25, 2.5
+# The weight of the leaning as evidence of its own, up to how much of it counts, and the least
+# evidence: of the first statement, and of others, whose leaning is at least `_CLEAR`.
+_PLAIN, _FURTHER, _CLEAR = (1.0, 2.0, 0.5), (6.0, 3.0, 4.0), 0.5
 # A guess is about at least two of so many items that come first, where none was chosen and fewer
 # than one was to be expected, on a feature that this share of all items states. Rarer tags are
 # names that few know. What it follows from makes at least this part of the leaning.
-_FIRST, _LEAST_FIRST, _STATED, _LEAST_RATE, _BECAUSE = 20, 2, 0.5, 0.004, 0.1
-# Histories of more items than this, and features that few items state, need one more item.
-_LONG = 8
+_FIRST, _LEAST_FIRST, _STATED, _LEAST_RATE, _BECAUSE = 20, 2, 0.5, 0.01, 0.1
 # Only tags with at least this share of everybody's choices are said to be avoided, where at least
 # so many items were to be expected and less than a quarter of them were chosen.
 _COMMON, _LEAST_EXPECTED, _LESS = 0.05, 3, 0.25
@@ -53,20 +45,24 @@ _LEAST_LIKED = 2
 # history, and of all items at most that share.
 _MOSTLY, _RARE = 2 / 3, 1 / 8
 _YEAR = re.compile("(1[0-9]{3}|20[0-9]{2})s?")
+_NOTHING = frozenset({"unrated", "not rated", "unknown", "other", "none", "n/a", "everyone", "all"})
 
 
 @dataclass(frozen=True, eq=False)
 class _TagFacts:
-    """What statements need to know of the tags of a model, found once.
+    """What statements need to know of a model's groups of near-equal tags, found once (groups).
 
-    `telling` are the columns of metadata that tell something also where no item of the history has
-    them, and `years` those of years. `mostly` is for each group that is named by titles the column
-    of the tag that describes it; -1 for none, and for other tags.
+    `declared` are those with a tag of the metadata, `telling` those that tell something also where
+    no item of the history has them, and `unsaid` years and values that say nothing. `mostly` is for
+    each group that is named by titles the group of the tag that describes it; -1 for none, and for
+    others. `costs` are the logarithms of how many tags the features have.
     """
 
+    declared: Array
     telling: Array
-    years: Array
+    unsaid: Array
     mostly: Array
+    costs: Array
 
 
 _FACTS: WeakKeyDictionary[Carriers, _TagFacts] = WeakKeyDictionary()
@@ -144,21 +140,21 @@ def statements(
 ) -> list[Statement]:
     """Return what can be said of a person: what is known, guesses, then what is avoided.
 
-    Near-equal tags are one statement, and nothing is said twice: a tag that lies around a stated
-    one, or on mostly the same items of the history, is left out. What the person's
-    own presses oppose is not said, nor is a pressed tag guessed. Nothing is said of fewer than two
-    liked items.
+    Near-equal tags are one statement. What the person's own presses oppose is not said, nor is a
+    pressed tag guessed. Nothing is said of fewer than two liked items.
 
-    - Known: the items with the tag stand clearly above the person's average item, at least two
-      items of the history carry it, and its rate there is clearly above everybody's. Those come
-      first whose leaning and rate, against everybody's, are highest, after the plainest fact:
-      48 comedies of 51 films go before three by one director. A group that is named by items has
-      at least three of the history, at most half of it, and two that no statement before is
-      about. Most of its items have another tag in common. A year is not said.
-    - Guessed: they stand far above it, and no item of the history carries the tag, where none was
-      to be expected. Much of that is due to a tag that the history has more often than others.
+    - Known: the history has the tag clearly more often than others choose it, also after what was
+      said before: of ten horror films, three by Wes Craven are worth a word, and thrillers are
+      not. The evidence is a log-likelihood ratio and the leaning, less the logarithm of how many
+      tags the feature has: a name needs more than a genre. The first statement is the plainest
+      fact; further ones go by the leaning. Tags of the metadata come before discovered groups,
+      which are told by at least three items and a tag that most of these have. A year is not said.
+    - Guessed: the items with the tag stand far above the person's average item, and no item of the
+      history carries it, where none was to be expected. Much of that is due to a tag that the
+      history has more often than others.
     - Away: they stand clearly below it, the tag is common, at least three items were to be
-      expected, and less than a quarter of them were chosen.
+      expected, and less than a quarter of them were chosen. It does not lie inside a tag that was
+      told before, or around it.
 
     Parameters
     ----------
@@ -248,120 +244,122 @@ class _Groups:
     """The groups of near-equal tags of one profile, as statements see them (groups).
 
     `strength` are leanings in standard deviations of the person's scores, `own` and `others` those
-    of `Evidence`, `counts` how many items carry a tag of each group. Something can be said of
-    groups that some items carry, but not all, and somebody chose: `sayable`. Those `raised` and
-    `lowered` have a tag with presses of + or of -.
+    of `Evidence`, and `counts` how many items carry a tag of each group. `carried` are the groups
+    of each liked item. `declared` are the groups with a tag of the metadata.
     """
 
     def __init__(
         self, profile: Profile, base: LeaningBase, group: Array, liked: list[int], scores: Array
     ) -> None:
-        self.profile, self.base, self.group, self.liked = profile, base, group, set(liked)
+        self.profile, self.base, self.group, self.liked = profile, base, group, liked
         carriers = base.group_carriers
         self.strength, self.counts = carriers.means(scores), carriers.counts
-        self.unpressed = self.strength
-        if profile.presses:
-            places = [profile.place_of(tag) for tag in profile.presses]
-            values, net = profile.values.copy(), np.array(list(profile.presses.values()))
-            moves = profile.moves_of(places)[np.arange(len(net)), net + MAX_PRESSES]
-            np.subtract.at(values, places, moves)
-            before = replace(profile, values=values).personal_scores
-            self.unpressed = carriers.means(before) / max(float(before.std()), 1e-300)
         self.own = carriers.count_in(np.array(liked, dtype=np.int64))
         self.others = carriers.rates(base.popularity)
-        self.sayable = (self.counts > 0) & (self.counts < len(scores)) & (self.others > 0)
-        self.raised, self.lowered = np.zeros((2, len(self.counts)), dtype=bool)
-        for tag, steps in profile.presses.items():
-            number = group[profile.place_of(tag)]
-            if number >= 0:
-                (self.raised if steps > 0 else self.lowered)[number] = True
-
-    @property
-    def length(self) -> int:
-        """How many items were liked."""
-        return len(self.liked)
+        self.facts = _facts(profile.tags, base, group)
 
     def told(self, known: int, guessed: int, away: int) -> list[Statement]:
         """Return at most so many statements of each sort, none about what another says."""
-        expected = self.length * self.others
-        lean, own = self.strength, self.own
-        # The odds, so that of a tag that half of all choices carry more can be said.
-        is_more = own * (1 - self.others) >= _ODDS * self.others * (self.length - own)
-        is_known = (lean >= _LEAN) & (own >= _LEAST_OWN) & is_more
-        # By how much o = own - 1 items are more likely at the own rate than at everybody's, the
-        # Poisson o log(o / e) - (o - e). One item less: two items of a rare tag may be chance.
-        o = np.maximum(own - 1.0, 0.0)
-        surprise = o * np.log(np.maximum(o, 1e-12) / np.maximum(expected, 1e-12)) - (o - expected)
-        is_known &= (o > expected) & (surprise >= np.where(3 * own >= self.length, *_SURPRISES))
-        # Two of thirty may be chance, two that somebody has tagged are two of few, and two films
-        # of one year say little.
-        is_telling = self._telling()
-        is_known &= (own > _LEAST_OWN) | (is_telling & (self.length <= _LONG))
-        # Half an item more expected, so that ten of fourteen go before two where none was expected.
-        lift = o / (expected + _EXPECTED) * np.maximum(lean, 0.0)
-        columns = [j for j, tag in enumerate(self.profile.tags) if not tag.discovered]
-        declared = np.isin(np.arange(len(own)), self.group[columns])
-        is_guess = (lean >= _LEAN) & (own == 0) & (expected < 1)
-        is_guess &= (self._n_first() >= _LEAST_FIRST) & (self.others >= _LEAST_RATE)
-        is_guess &= declared & is_telling & ~self.raised
-        # What follows from the person's own presses is not what people like them choose.
-        is_guess &= self.unpressed >= _LEAN
-        is_away = (lean <= -_AWAY) & (self.others >= _COMMON) & (expected >= _LEAST_EXPECTED)
-        is_away &= own < _LESS * expected
-        may_rise, may_fall = self.sayable & ~self.lowered, self.sayable & ~self.raised
-        # What metadata name is said before groups that the fit found, which are named by items. Of
-        # these, two items or most of the history tell nothing.
-        is_known &= declared | ((own > _LEAST_OWN) & (2 * own <= self.length))
-        is_known[self.group[self._facts.years]] = False
-        # Why an item of the history belongs to an avoided group, nobody could follow.
-        is_away &= declared | (own == 0)
-        is_plain = declared & (lean >= _PLAIN) & is_more & (o > expected)
-        is_plain &= is_telling & (own > _LEAST_OWN) & (surprise >= _PLAIN_SURPRISE)
-        for narrow in np.flatnonzero(is_known & declared).tolist():
-            around = np.zeros(len(own), dtype=bool)
-            self._block(narrow, around)
-            around[narrow] = False
-            is_plain &= ~around | ((2 * own >= self.length) & (own >= _BROAD * own[narrow]))
-        is_known |= is_plain
-        first = 1e9 * declared
-        sizes = np.where(is_known & declared & may_rise, surprise, -np.inf)
-        first *= 1 + (is_plain & (sizes == sizes.max(initial=-np.inf)))
-        blocked = np.zeros(len(own), dtype=bool)
-        mostly = self._mostly
-        # What the items of a group have in common, nobody sees from titles alone.
-        described = declared | (mostly >= 0)
-        is_known, is_away = is_known & described, is_away & described
-        agrees = described & (lean > 0) & (own >= _LEAST_OWN) & (own > expected)
+        raised, lowered = self._pressed()
+        # Something can be said of groups that some items carry, but not all, and somebody chose.
+        sayable = (self.counts > 0) & (self.counts < len(self.base.popularity)) & (self.others > 0)
+        found = self._known(sayable & ~lowered, known)
+        said = [self._first_group(each) for each in found]
+        found += self._guesses(sayable & ~raised & ~lowered, said, guessed)
+        return found + self._away(sayable & ~raised, said, away)
+
+    def _known(self, able: Array, most: int) -> list[Statement]:
+        """Return what is known, each beyond what is to be expected after those before it."""
+        others, declared = self.others, self.facts.declared
+        able = able & self._agrees() & (declared | self._is_described())
+        left, expected = set(self.liked), len(self.liked) * others
         found: list[Statement] = []
-        said = set[int]()
-        sorts: tuple[tuple[int, Literal["known", "guessed"], Literal[1, -1], Array, Array], ...] = (
-            (known, "known", 1, first + lift, is_known & may_rise),
-            # Of two guesses as strong, the one about more items says more.
-            (guessed, "guessed", 1, first + lean * np.sqrt(self.counts), is_guess & may_rise),
-            (away, "known", -1, -lean, is_away & may_fall),
-        )
-        for n, kind, way, order, allowed in sorts:
-            told: list[set[int]] = []
-            groups = self._first(order, allowed, blocked)
-            while len(told) < n and (g := next(groups, None)) is not None:
-                if kind == "known":
-                    g = self._best_known(g, allowed)
-                items, before = self._items(g), set[int]().union(*told)
-                is_new = all(
-                    len(items & each) <= _SAME_ITEMS * len(items) or 2 * len(items) <= len(each)
-                    for each in told
-                )
-                # Of a group that is named by items, fewer than two new ones say nothing, nor does
-                # one that a tag describes of which something was said.
-                if way > 0 and not declared[g]:
-                    is_new &= len(items - before) >= min(2, len(items))
-                    is_new &= mostly[g] not in said and own[mostly[g]] <= own[g]
-                    is_new &= len(items & self._carriers(mostly[g])) >= _MOSTLY * len(items)
-                because = self._because(g, agrees) if kind == "guessed" else None
-                if is_new and (because is not None or kind == "known"):
-                    found.append(self.statement(kind, way, g, before, because))
-                    said |= {g, int(mostly[g])} - {-1}
-                    told.append(items)
+        # What metadata name is said before groups that the fit found, which are named by items.
+        for some in (declared, ~declared):
+            while len(found) < most:
+                gain = np.where(able & some, self._gain(expected, is_first=not found), -np.inf)
+                if not found and not gain.max(initial=-np.inf) >= 0:
+                    gain = np.where(able & some, self._gain(expected, is_first=False), -np.inf)
+                if not gain.max(initial=-np.inf) >= 0:
+                    break
+                g = self._best_known(int(gain.argmax()), gain >= 0)
+                found.append(self.statement("known", 1, g))
+                able &= (np.arange(len(able)) != g) & (self.facts.mostly != g)
+                # Of the items that carry it, others are to be expected more often, or less.
+                new = len(left & self._carriers(g))
+                left -= self._carriers(g)
+                expected = expected + new * (self._rates_within(g) - others)
+        return found
+
+    def _agrees(self) -> Array:
+        """Return of which groups history and leaning say that the person leans towards them."""
+        own, others, n = self.own, self.others, len(self.liked)
+        # The odds, so that of a tag that half of all choices carry more can be said.
+        found: Array = own * (1 - others) >= _ODDS * others * (n - own)
+        found &= (own >= _LEAST_OWN) | ((own > 1) & (own >= _LEAST_SHARE * n))
+        found &= (self.strength >= _LEAN) & ~self.facts.unsaid
+        return found
+
+    def _gain(self, expected: Array, *, is_first: bool) -> Array:
+        """Return how much a statement of each group says beyond what was to be expected (groups).
+
+        That is the evidence of history and leaning, less what it costs to name one tag of many: of
+        a thousand actors, some are in three films of any history. Below 0 it says too little. The
+        first statement is the plainest fact; of others the leaning counts more.
+        """
+        weight, most, least = _PLAIN if is_first else _FURTHER
+        gain = _surprise(self.own, expected) + weight * np.minimum(self.strength, most)
+        able = (self.own > expected) & (is_first | (self.strength >= _CLEAR))
+        found: Array = np.where(able, gain - self.facts.costs - least, -np.inf)
+        return found
+
+    def _is_described(self) -> Array:
+        """Return which groups that the fit found can be told by items of the history.
+
+        Of two items, or most of the history, that tells nothing. Most of them carry the tag that
+        describes the group, and it says less than the group.
+        """
+        found = (self.own >= _LEAST_OWN) & (2 * self.own <= len(self.liked))
+        found &= self.facts.mostly >= 0
+        for g in np.flatnonzero(found).tolist():
+            mostly = int(self.facts.mostly[g])
+            items = self._carriers(g).intersection(self.liked)
+            both = items & self._carriers(mostly)
+            found[g] = self.own[mostly] <= self.own[g] and len(both) >= _MOSTLY * len(items)
+        return found
+
+    def _guesses(self, able: Array, said: list[int], most: int) -> list[Statement]:
+        """Return guesses, each with what it follows from."""
+        able = able & (self.strength >= _STRONG) & (self.own == 0) & self.facts.telling
+        able &= (len(self.liked) * self.others < 1) & (self.others >= _LEAST_RATE)
+        # What follows from the person's own presses is not what people like them choose.
+        able &= self._unpressed() >= _STRONG
+        able &= self._count_first() >= _LEAST_FIRST
+        # Of two guesses as strong, the one about more items says more.
+        order = np.argsort(-self.strength * np.sqrt(self.counts), kind="stable")
+        found: list[Statement] = []
+        for g in order[able[order]].tolist():
+            if len(found) == most:
+                break
+            because = self._because(g)
+            if because is not None:
+                found.append(self.statement("guessed", 1, g, because))
+                said.append(g)
+        return found
+
+    def _away(self, able: Array, said: list[int], most: int) -> list[Statement]:
+        """Return what is avoided, the plainest first."""
+        expected = len(self.liked) * self.others
+        able = able & (self.strength <= -_AWAY) & (self.others >= _COMMON) & ~self.facts.unsaid
+        able &= (expected >= _LEAST_EXPECTED) & (self.own < _LESS * expected)
+        # Why an item of the history belongs to an avoided group, nobody could follow.
+        able &= self.facts.declared | ((self.facts.mostly >= 0) & (self.own == 0))
+        found: list[Statement] = []
+        order = np.argsort(-_surprise(self.own, expected), kind="stable")
+        for g in order[able[order]].tolist():
+            if len(found) < most and not self._nested(g).intersection(said):
+                found.append(self.statement("known", -1, g))
+                said.append(g)
         return found
 
     def statement(
@@ -369,96 +367,93 @@ class _Groups:
         kind: Literal["known", "guessed"],
         leaning: Literal[1, -1],
         g: int,
-        named: Collection[int] = (),
         because: Statement | None = None,
     ) -> Statement:
-        """Return a statement about a group; it names items not yet named, if there are any."""
-        evidence = Evidence(int(self.own[g]), self.length, float(self.others[g]))
+        """Return a statement about a group."""
+        evidence = Evidence(int(self.own[g]), len(self.liked), float(self.others[g]))
         tags = tuple(self.profile.tags[j] for j in self._members(g))
         like: tuple[str, ...] = ()
-        mostly = int(self._mostly[g]) if tags[0].is_titles else -1
-        if tags[0].is_titles and self.own[g] and leaning > 0:
-            items = self._items(g)
-            if mostly >= 0:
-                items &= self._carriers(mostly)
+        common = None
+        if tags[0].is_titles and self.facts.mostly[g] >= 0:
+            mostly = int(self.facts.mostly[g])
+            common = self.profile.tags[self._members(mostly)[0]]
+            items = self._carriers(g) & self._carriers(mostly) & set(self.liked)
             pairs = zip(self.profile.places, self.profile.titles, strict=False)
-            left = items.difference(named) or items
-            like = tuple(title for place, title in pairs if place in left)
+            like = tuple(title for place, title in pairs if place in items)[:N_LIKE]
         strength = abs(float(self.strength[g]))
-        common = None if mostly < 0 else self.profile.tags[self._members(mostly)[0]]
-        return Statement(kind, leaning, tags, evidence, strength, like[:N_LIKE], common, because)
+        return Statement(kind, leaning, tags, evidence, strength, like, common, because)
 
-    def _n_first(self) -> Array:
+    def _pressed(self) -> tuple[Array, Array]:
+        """Return which groups have a tag with presses of +, and which of - (groups)."""
+        raised, lowered = np.zeros((2, len(self.counts)), dtype=bool)
+        for tag, steps in self.profile.presses.items():
+            number = self.group[self.profile.place_of(tag)]
+            if number >= 0:
+                (raised if steps > 0 else lowered)[number] = True
+        return raised, lowered
+
+    def _unpressed(self) -> Array:
+        """Return the strengths as they would be without presses (groups)."""
+        profile = self.profile
+        if not profile.presses:
+            return self.strength
+        places = [profile.place_of(tag) for tag in profile.presses]
+        values, net = profile.values.copy(), np.array(list(profile.presses.values()))
+        moves = profile.moves_of(places)[np.arange(len(net)), net + MAX_PRESSES]
+        np.subtract.at(values, places, moves)
+        before = replace(profile, values=values).personal_scores
+        found: Array = self.base.group_carriers.means(before) / max(float(before.std()), 1e-300)
+        return found
+
+    def _count_first(self) -> Array:
         """Return how many of the items that come first for the person carry each group (groups)."""
         scores = self.profile.personal_scores.copy()
         scores[list(self.profile.places)] = -np.inf
         return self.base.group_carriers.count_in(np.argsort(-scores, kind="stable")[:_FIRST])
 
-    def _because(self, g: int, agrees: Array) -> Statement | None:
-        """Return what a guess follows from, of the groups that agree with the own history."""
+    def _because(self, g: int) -> Statement | None:
+        """Return what a guess follows from, of what the history has more often than others.
+
+        That who likes Ghent may like a place in Ghent says nothing, nor that who likes economics
+        may like economics-business.
+        """
+        agrees = self._agrees() & (self.facts.declared | self._is_described())
         by_tag, by_item = self.profile.parts_of(self._members(g)[0])
         has_group = self.group >= 0
         by_group = np.bincount(self.group[has_group], by_tag[has_group], minlength=len(self.own))
-        least = _BECAUSE * float(by_tag.sum() + by_item.sum())
+        least, nested = _BECAUSE * float(by_tag.sum() + by_item.sum()), self._nested(g)
         guess = self.profile.tags[self._members(g)[0]].value
-        for best in np.argsort(-by_group, kind="stable").tolist():
-            if by_group[best] < least:
-                break
-            # That who likes economics may like economics-business says nothing.
+        expected = len(self.liked) * self.others
+        order = np.argsort(-self._gain(expected, is_first=True), kind="stable")
+        for best in order[(agrees & (by_group >= least))[order]].tolist():
             names = [guess, self.profile.tags[self._members(best)[0]].value]
-            if agrees[best] and len(differing_names(names)) > 1:
+            if best not in nested and len(differing_names(names)) > 1:
                 return self.statement("known", 1, best)
         return None
 
-    @cached_property
-    def _facts(self) -> _TagFacts:
-        carriers = self.base.carriers
-        if carriers not in _FACTS:
-            _FACTS[carriers] = _find_facts(self.profile.tags, carriers)
-        return _FACTS[carriers]
+    def _best_known(self, g: int, able: Array) -> int:
+        """Return the group that most people chose of those on the same items of the history.
 
-    def _telling(self) -> Array:
-        """Return which groups have a tag that tells something also where nobody carries it."""
-        return np.isin(np.arange(len(self.own)), self.group[self._facts.telling])
+        That it is Jackie Chan tells more than the rest of the cast, or who wrote his films.
+        """
+        items = self._carriers(g).intersection(self.liked)
+        same = [
+            other
+            for other in np.flatnonzero(able & (self.own == self.own[g])).tolist()
+            if self._carriers(other).intersection(self.liked) == items
+        ]
+        return max(same, key=lambda each: float(self.others[each]))
 
-    @cached_property
-    def _mostly(self) -> Array:
-        """Return the group of near-equal tags that describes each group; -1 for none (groups)."""
-        out = np.full(len(self.own), -1)
-        columns = np.flatnonzero(self._facts.mostly >= 0)
-        out[self.group[columns]] = self.group[self._facts.mostly[columns]]
-        return out
-
-    def _items(self, g: int) -> set[int]:
-        """Return the liked items of the history that carry a group; all carriers if none does."""
-        items = self._carriers(g)
-        return items & self.liked or items
+    def _rates_within(self, g: int) -> Array:
+        """Return the share of the choices of a group's items that carry each group (groups)."""
+        popularity = np.zeros(len(self.base.popularity))
+        own = list(self._carriers(g))
+        popularity[own] = self.base.popularity[own]
+        return self.base.group_carriers.rates(popularity)
 
     def _carriers(self, g: int) -> set[int]:
         """Return the items that carry a group."""
         return set(self.base.group_carriers.items[[g]].indices.tolist())
-
-    def _best_known(self, g: int, allowed: Array) -> int:
-        """Return the group that most people chose of those on the same items of the history.
-
-        They are of one feature: that it is Harrison Ford tells more than the rest of the cast.
-        """
-        same = [g]
-        own, feature = self._items(g), self.profile.tags[self._members(g)[0]].feature
-        able = allowed & (self.own == self.own[g]) & (self.own > 0) & (self.others > self.others[g])
-        for other in np.flatnonzero(able).tolist():
-            is_one = self.profile.tags[self._members(other)[0]].feature == feature
-            if is_one and self._items(other) == own:
-                same.append(other)
-        return max(same, key=lambda each: float(self.others[each]))
-
-    def _first(self, order: Array, allowed: Array, blocked: Array) -> Iterator[int]:
-        """Yield the groups that say something new in order, and mark what they say as blocked."""
-        places = np.flatnonzero(allowed)
-        for g in places[np.argsort(-order[places], kind="stable")].tolist():
-            if not blocked[g]:
-                self._block(g, blocked)
-                yield g
 
     def _members(self, g: int) -> list[int]:
         """Return the columns of a group's tags, the one on most items first.
@@ -470,49 +465,74 @@ class _Groups:
         found: list[int] = places[np.argsort(-counts, kind="stable")].tolist()
         return [j for j in found if not self.profile.tags[j].discovered] or found
 
-    def _block(self, g: int, blocked: Array) -> None:
-        """Mark a group, and those with a tag that lies around one of its tags, or inside it.
+    def _first_group(self, statement: Statement) -> int:
+        return int(self.group[self.profile.place_of(statement.tags[0])])
 
-        Inside it, those on at most half of its items of the history say more, and are not marked.
-        """
-        blocked[g] = True
-        nested = self.profile.nested
+    def _nested(self, g: int) -> set[int]:
+        """Return a group, and those with a tag that lies inside one of its tags, or around it."""
+        found, nested = {g}, self.profile.nested
         for j in self._members(g) if nested is not None else ():
-            others = self.group[nested.indices[nested.indptr[j] : nested.indptr[j + 1]]]
-            is_inside = self.counts[others] < self.counts[g]
-            blocked[others[~(is_inside & (2 * self.own[others] <= self.own[g]))]] = True
+            found |= set(self.group[nested.indices[nested.indptr[j] : nested.indptr[j + 1]]])
+        return found
 
 
-def _find_facts(tags: Sequence[Tag], carriers: Carriers) -> _TagFacts:
+def _surprise(n: Array, expected: Array) -> Array:
+    """Return the log-likelihood ratio of n against an expected number, of a Poisson variable."""
+    safe = np.maximum(expected, 1e-12)
+    found: Array = n * np.log(np.maximum(n, 1e-12) / safe) - (n - expected)
+    return found
+
+
+def _facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFacts:
+    if base.carriers not in _FACTS:
+        _FACTS[base.carriers] = _find_facts(tags, base, group)
+    return _FACTS[base.carriers]
+
+
+def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFacts:
     """Return what statements need to know of the tags of a model.
 
     A tag tells something where most items state something of its feature: that no item of the
     history is said to be stylish says little where few items are tagged. Bare numbers tell nothing
     as a guess.
     """
+    carriers, n_groups = base.carriers, len(base.group_carriers.counts)
     items, counts = carriers.items, carriers.counts
     features, numbers = number_features(tags)
     states = np.zeros((len(features), items.shape[1]), dtype=bool)
     states[np.repeat(numbers, counts), items.indices] = True
     common = states.mean(axis=1) >= _STATED
-    telling = [
-        j
-        for j, tag in enumerate(tags)
-        if not tag.discovered and common[numbers[j]] and not tag.is_bare
-    ]
-    mostly, share = np.full(len(tags), -1), counts / items.shape[1]
+    declared = np.array([not tag.discovered for tag in tags], dtype=bool)
+    words = np.array([not tag.is_bare for tag in tags], dtype=bool)
+    unsaid = [_YEAR.fullmatch(tag.value) or tag.value.casefold() in _NOTHING for tag in tags]
+    mostly, share = np.full(n_groups, -1), counts / items.shape[1]
     groups = np.array([j for j, tag in enumerate(tags) if tag.is_titles and counts[j]], dtype=int)
-    able = [not tag.discovered and not tag.is_bare for tag in tags]
-    rare = np.flatnonzero(np.array(able, dtype=bool) & (counts > 0) & (share <= _RARE))
+    rare = np.flatnonzero(declared & words & (counts > 0) & (share <= _RARE))
     if len(groups) and len(rare):
         both = sp.csr_array(items[groups].astype(np.float64) @ items[rare].astype(np.float64).T)
         part = both.data / np.repeat(counts[groups], np.diff(both.indptr))
         both.data = np.where(part >= _MOSTLY, part, 0.0)
         best = np.asarray(both.argmax(axis=1)).ravel()
         found = np.asarray(both.max(axis=1).todense()).ravel() > 0
-        mostly[groups[found]] = rare[best[found]]
-    years = [j for j, tag in enumerate(tags) if _YEAR.fullmatch(tag.value)]
-    return _TagFacts(np.array(telling, dtype=np.int64), np.array(years, dtype=np.int64), mostly)
+        mostly[group[groups[found]]] = group[rare[best[found]]]
+    # Each tag of a feature is one of so many that can be named; those that no item carries are not.
+    sizes = np.bincount(numbers[counts > 0], minlength=len(features))
+    costs = np.full(n_groups, np.inf)
+    carried = np.flatnonzero((group >= 0) & (counts > 0))
+    np.minimum.at(costs, group[carried], np.log(sizes[numbers[carried]]))
+
+    def groups_of(which: Array) -> Array:
+        out = np.zeros(n_groups, dtype=bool)
+        out[group[which & (group >= 0)]] = True
+        return out
+
+    return _TagFacts(
+        groups_of(declared),
+        groups_of(declared & words & common[numbers]),
+        groups_of(np.array(unsaid, dtype=bool)),
+        mostly,
+        costs,
+    )
 
 
 def _leaning_and_unit(
