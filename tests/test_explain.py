@@ -20,7 +20,6 @@ from teaser.explain import (
     join_values,
     short_reasons,
     tell_reasons,
-    told_reasons,
 )
 from teaser.profile import GENERAL, POPULARITY
 from teaser.steps import MAX_VIEWED, Step, StepKind, arrange, fold_small
@@ -313,15 +312,3 @@ def test_a_score_and_a_difference_are_their_steps(model: Teaser) -> None:
     found = model.compare("i4", "i7", ["i1", "i5"], {"town=Ghent": 1})
     assert found.steps()[0].start == pytest.approx(found.other_score)
     assert found.steps()[-1].end == pytest.approx(found.score, abs=1e-12)
-
-
-def test_told_reasons_name_no_item_twice_and_no_guess_beside_what_can_be_checked() -> None:
-    group, other = (Tag("discovered", name) for name in ("some", "others"))
-    viewed = ViewedReason("a", 0.2, 0.2, title="A")
-    several = Reason(group, 0.2, 0.2, 1.0, own=3, of=5, like=("A", "B", "C"))
-    same = Reason(other, 0.1, 0.1, 1.0, own=2, of=5, like=("B", "A"))
-    guess = Reason(Tag("town", "Ghent"), 0.1, 0.1, 1.0, own=0, of=5)
-    against = Reason(Tag("type", "film"), -0.1, -0.1, 1.0, own=0, of=5)
-    told = told_reasons([several, viewed, guess, same, against])
-    assert told == [replace(several, like=("B", "C")), viewed, against]
-    assert told_reasons([guess, against]) == [guess, against]

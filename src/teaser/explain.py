@@ -5,7 +5,7 @@ a few tags that lie on nearly the same items, or an item of the history where th
 remainder, or a boost. General appeal is told apart, and is never a reason.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -178,50 +178,6 @@ class BoostReason:
 
 
 AnyReason = Reason | ViewedReason | BoostReason
-
-
-def told_reasons(reasons: Sequence[AnyReason], pressed: Collection[Tag] = ()) -> list[AnyReason]:
-    """Return the reasons that tell a person something: what they can check, and none twice.
-
-    A group that is named by items is left out where others have named all of these, and a guess
-    where another reason speaks for the item. So is a tag against it that at least half of the
-    history carry. What the person pressed is always told.
-    """
-    pressed = set(pressed)
-    reasons = [
-        reason
-        for reason in reasons
-        if not (
-            isinstance(reason, Reason)
-            and reason.contribution < 0
-            and reason.own
-            and 2 * reason.own >= (reason.of or 0)
-            and pressed.isdisjoint(reason.tags)
-        )
-    ]
-    named = {named_reason(reason)[0] for reason in reasons if isinstance(reason, ViewedReason)}
-    found: list[AnyReason] = []
-    for reason in reasons:
-        if isinstance(reason, Reason) and reason.like:
-            new = tuple(title for title in reason.like if title not in named)
-            # One title that is left is the group's least telling.
-            if not new or (len(new) == 1 < len(reason.like)):
-                continue
-            named.update(new)
-            found.append(replace(reason, like=new))
-        else:
-            found.append(reason)
-    known = [
-        each
-        for each in found
-        if not isinstance(each, Reason) or not each.is_guess or not pressed.isdisjoint(each.tags)
-    ]
-    return known if any(map(_speaks_for, known)) else found
-
-
-def _speaks_for(reason: AnyReason) -> bool:
-    """Whether a reason is the user's own, and for the item."""
-    return reason.share > 0 and not isinstance(reason, BoostReason)
 
 
 def named_reason(reason: AnyReason) -> tuple[str, str]:

@@ -61,8 +61,8 @@ def test_it_is_the_product_of_two_explicit_matrices() -> None:
     assert_allclose(basis.q, q, atol=1e-12)
     whole = np.column_stack([M - np.outer(M @ q, q), basis.omega * (M @ q)])
     assert_allclose(basis.apply(sample), sample @ whole, atol=1e-12)
-    for column in range(len(q) + 1):
-        assert_allclose(basis.direction(column), whole[:, column], atol=1e-12)
+    for unit, column in zip(np.eye(len(q) + 1), whole.T, strict=True):
+        assert_allclose(basis.direction(unit), column, atol=1e-12)
     taken = sample[:, :3] @ D[:, :3].sum(axis=0) + sample[:, 3:5] @ D[:, 3:5].sum(axis=0)
     assert_allclose(basis.offset(sample), taken / 12, atol=1e-12)
     D1 = np.column_stack([D.toarray(), D[:, 3:5].sum(axis=1) == 0])

@@ -217,6 +217,30 @@ def test_strengths_reach_scores_explanations_and_origins(make: Any, dataset: Dat
         assert_allclose(model.scores(profile), scores, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Teaser(discovered=DiscoveredTags(grains=(10,), factors=32)),
+        lambda: Teaser(remainder=Remainder(neighbours=5), dtype="float64"),
+        lambda: Teaser(sparse=SparseEncoder(density=0.4)),
+        WMFS,
+    ],
+)
+@pytest.mark.parametrize("balance", [0.2, 0.5, 0.8])
+def test_what_viewed_items_add_in_all_is_the_personal_score(
+    make: Any, balance: float, dataset: Dataset
+) -> None:
+    model = make().fit(dataset)
+    steering = Steering(balance=balance)
+    for history in (["i1", "i4", "i8"], {"i1": 2.0, "i5": -1.0}, ["i2"]):
+        profile = model.profile(history, steering=steering)
+        parts = model.viewed_parts(profile, np.arange(len(model.items_)))
+        assert parts.shape == (len(model.items_), len(history))
+        scale = np.abs(parts).max()
+        assert_allclose(parts.sum(axis=1), profile.personal_scores, atol=1e-5 * scale)
+    assert model.viewed_parts(model.profile([]), np.arange(3)).shape == (3, 0)
+
+
 def test_a_raw_profile_is_the_weighted_sum_of_rows(both: Teaser) -> None:
     row = np.zeros((1, 40))
     row[0, [1, 5]] = 0.25, 3.0

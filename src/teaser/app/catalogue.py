@@ -595,6 +595,11 @@ class PersonalModel:
             places, self.profile, self.scores, placed=self.catalogue.placed
         )
 
+    @measured("model")
+    def viewed_parts(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what each item of the history adds to the scores of some items, in all."""
+        return self.catalogue.model.viewed_parts(self.learned, places)
+
     @cached_property
     def scored(self) -> Scored:
         """The scores, from which matches follow."""

@@ -122,21 +122,27 @@ def _stem(word: str) -> str:
     return re.sub(r"(?:ie|y)$", "i", word) if len(word) > 3 else word
 
 
-def differing_names(names: Iterable[str], n: int = 3) -> list[str]:
-    """Return the first n names that share no word with one before; of a word five letters count.
+def differing_names(names: Iterable[str], n: int = 3, said: Iterable[str] = ()) -> list[str]:
+    """Return the first n names that share no word with one before, nor with what was said.
+
+    Of a word five letters count.
 
     Examples
     --------
     >>> differing_names(["graphic-novels", "comics-graphic-novel", "Kelley", "Doohan"])
     ['graphic-novels', 'Kelley', 'Doohan']
     """
-    found, said = list[str](), set[str]()
+    found, used = list[str](), set[str]().union(*map(_long_words, said))
     for name in dict.fromkeys(names):
-        words = {word[:5] for word in re.findall(r"[^\W\d_]{4,}", name.casefold())}
-        if said.isdisjoint(words):
+        words = _long_words(name)
+        if used.isdisjoint(words):
             found.append(name)
-            said |= words
+            used |= words
     return found[:n]
+
+
+def _long_words(name: str) -> set[str]:
+    return {word[:5] for word in re.findall(r"[^\W\d_]{4,}", name.casefold())}
 
 
 def most_frequent(tags: Sequence[Tag], counts: Sequence[int], n: int = 3) -> dict[str, list[str]]:

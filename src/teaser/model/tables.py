@@ -96,13 +96,9 @@ class Basis:
         """Return what centring takes from all scores of a user, sum_f m_f (rows)."""
         return np.array([self._means(p).sum() for p in raw])
 
-    def direction(self, column: int) -> Array:
-        """Return the c (learned tags) for which p.c is the value of a column."""
-        if column < len(self.q):
-            b = -self.q * self.q[column]
-            b[column] += 1.0
-        else:
-            b = self.omega * self.q
+    def direction(self, weights: Array) -> Array:
+        """Return the c (learned tags) for which p.c is the sum of values by weights (columns)."""
+        b = weights[:-1] + (self.omega * weights[-1] - weights[:-1] @ self.q) * self.q
         # p1.b = p.b - sum_f m_f (the sum of b over the columns of f)
         sums = np.bincount(self.group + 1, b, minlength=self._n_groups + 1)
         sums[0] = 0.0
@@ -684,7 +680,9 @@ class TagTable:
 
     def direction(self, column: int) -> Array:
         """Return the c (learned tags) for which the value of a column is p.c."""
-        return self.basis.direction(column)
+        weights = np.zeros(len(self.tags))
+        weights[column] = 1.0
+        return self.basis.direction(weights)
 
     def with_basis(self, mean: Array, sample: Array) -> "TagTable":
         """Return a table whose values are centred, with general appeal told apart.

@@ -120,14 +120,14 @@ class TaggedModel(Model, abstract=True):
 
     @abstractmethod
     def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
-        """Return what each item of a history adds to p.c (items).
+        """Return what each item of a history adds to p.c (items), or to several (items x c).
 
         Parameters
         ----------
         positions, strengths
             The items of the history and the strength of each.
         direction
-            c (learned tags); the value of a tag is p.c for the tag's own c.
+            c (learned tags); the value of a tag is p.c for the tag's own c. Or several, as columns.
         """
 
     @property
@@ -799,6 +799,43 @@ class TaggedModel(Model, abstract=True):
         if self.user_rows_ is not None:
             parts |= self.user_rows_.origins(known, direction, len(viewed))
         return parts
+
+    def viewed_parts(self, learned: Profile, places: Array) -> Array:
+        """Return what each item of a history adds to the scores of some items (items x history).
+
+        It adds by the affinities that come from it, and as a neighbour; general appeal does not
+        count. Together with what is known of the user the parts sum to the personal part of the
+        score without presses.
+
+        Parameters
+        ----------
+        learned
+            A profile without presses.
+        places
+            The positions of the scored items.
+        """
+        table, strengths = self.tag_table_, np.ones(len(learned.places))
+        if learned.strengths:
+            strengths = np.array(learned.strengths)
+        if not len(places) or not len(strengths):
+            return np.zeros((len(places), len(strengths)))
+        seen, weights = np.array(learned.places, dtype=np.int64), self.decoder_[places].toarray()
+        if table.general is not None:
+            weights[:, table.general] = 0.0
+        directions = np.column_stack([table.basis.direction(each) for each in weights])
+        added = self.encode_parts(seen, strengths, directions).T
+        # Affinities are a multiple of the raw scores, which any of them tells.
+        largest = int(np.abs(learned.values[: table.n_personal]).argmax())
+        history = dict(zip(learned.history, strengths.tolist(), strict=True))
+        raw = sum(self.origins(self.tags_[largest], history, learned.about or None).values())
+        added *= learned.tags_weight * (learned.values[largest] / raw if raw else 0.0)
+        if self.remainder_ is not None:
+            known = seen < self.remainder_.shape[0]
+            rows = self.remainder_[seen[known]][:, places[places < self.remainder_.shape[1]]]
+            added[np.ix_(places < self.remainder_.shape[1], known)] += learned.viewed_weight * (
+                np.asarray(rows.todense() if sp.issparse(rows) else rows).T * strengths[known]
+            )
+        return added
 
     def scores(self, profile: Profile) -> Array:
         """Return the score of every item for a profile, in double precision.

@@ -389,12 +389,12 @@ class Teaser(TaggedModel):
         return super().decode_viewed(rows) if scorer is None else scorer.decode_viewed(rows)
 
     def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
-        """Return what each item of a history adds to p.c, x_i E_i.c, for a direction c."""
-        out = np.zeros(len(positions))
+        """Return what each item of a history adds to p.c, x_i E_i.c, for directions c."""
+        out = np.zeros((len(positions), *direction.shape[1:]))
         # Items added after the fit have no row.
         known = positions < self.encoder_.shape[0]
         rows = self.encoder_[positions[known]].astype(np.float64)
-        out[known] = strengths[known] * (rows @ direction)
+        out[known] = (strengths[known] * (rows @ direction).T).T
         return out
 
     def mean_raw(self, dataset: Dataset, sample: Array) -> Array:

@@ -13,8 +13,8 @@ from teaser import Category, Dataset, ListOf, Tag, Teaser, Year, load
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
-    N_NAMED,
     N_SHARED,
+    N_TAGS,
     BoostRow,
     ViewedRow,
     card_views,
@@ -27,7 +27,7 @@ from teaser.app.pages.cards import (
     telling_tags,
 )
 from teaser.app.state import State
-from teaser.explain import Reason, ViewedReason, told_reasons
+from teaser.explain import Reason
 from teaser.extensions import LearnedDecoder
 from teaser.profile import GENERAL
 from teaser.recommend import Recommendation
@@ -92,31 +92,31 @@ def test_a_disliked_item_is_a_reason_of_its_own_kind(remainder_model: Teaser) ->
     rows = [row for row in reasons if isinstance(row, ViewedRow)]
     assert {row.item_id for row in rows if row.disliked} == {"i4"}
     assert {row.item_id for row in rows if not row.disliked} == {"i1"}
-    said = [describe_reasons(entry, personal, EN) for entry in entries]
+    said = [card.why for card in card_views(personal, personal.rank(k=38), EN)]
     assert any("<b>Event 4</b>, which you disliked" in sentence for sentence in said)
-    assert any("<b>Event 1</b>, which you viewed" in sentence for sentence in said)
-    told = [describe_reasons(entry, personal, EN, is_own=False) for entry in entries]
+    told = [card.why for card in card_views(personal, personal.rank(k=38), EN, is_own=False)]
     assert any("<b>Event 4</b>, which they disliked" in sentence for sentence in told)
 
 
 def test_one_sentence_names_the_reasons_of_a_card(catalogue: Catalogue) -> None:
-    personal = personal_of(catalogue, "i1", film=-5)
+    personal = personal_of(catalogue, "i1", "i3", "i5", film=-5)
     places = personal.rank(k=40)
     cards = card_views(personal, places, EN)
     for card, entry in zip(cards, personal.entries(places), strict=True):
-        told = told_reasons(entry.reasons, personal.presses)
-        tags = [reason for reason in told if isinstance(reason, Reason)]
-        if card.why.startswith("Liked by many,") or card.why == "Liked by many.":
-            assert all(r.is_guess for r in tags if r.contribution > 0)
-            continue
-        speak_for, _, against = card.why.partition("despite ")
-        first = [each for each in tags if each.contribution > 0][:N_NAMED]
-        for reason in (*first, *[each for each in tags if each.contribution < 0][:1]):
-            part = speak_for if reason.contribution > 0 else against
-            assert f"<b>{' / '.join(joint_names(reason.tags, catalogue, EN))}</b>" in part
-        assert card.why.startswith("Because of") == any(r.contribution > 0 for r in tags)
-    assert any("despite <b>" in card.why for card in cards)
+        tags = [r for r in entry.reasons if isinstance(r, Reason) and r.contribution > 0]
+        for reason in [r for r in tags if (r.own or 0) > 1][:N_TAGS]:
+            name = f"<b>{' / '.join(joint_names(reason.tags, catalogue, EN))}</b>"
+            assert f"{name} ({reason.own} of your 3)" in card.why
+    assert any("despite <b>film</b>, which you pressed" in card.why for card in cards)
     assert {card.why for card in card_views(personal_of(catalogue), places, EN)} == {""}
+
+
+def test_every_card_of_a_person_with_a_history_has_a_reason_about_the_person(
+    catalogue: Catalogue,
+) -> None:
+    personal = personal_of(catalogue, "i1", "i3", "i5")
+    for card in card_views(personal, personal.rank(k=12), EN):
+        assert "because of <b>" in card.why.casefold()
 
 
 def test_an_item_played_down_is_told_so(model: Teaser) -> None:
@@ -137,18 +137,20 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
         if shared_tags(catalogue, items[0], second) and not shared_tags(catalogue, items[0], third)
     )
     personal = PersonalModel(catalogue, State(history=(other, alone)))
-    viewed = [ViewedReason(item_id=item, contribution=0.5, share=0.5) for item in (other, alone)]
-    entry = Recommendation(item_id=one, score=1.0, match=1.0, reasons=tuple(viewed))
+    entry = Recommendation(item_id=one, score=1.0, match=1.0, reasons=())
     tags = shared_tags(catalogue, one, other)
     (label, *_) = joint_names(tags[:N_SHARED], catalogue, EN, full=False)
-    told = describe_reasons(entry, personal, EN)
-    assert f"<b>{other}</b>, which you viewed (both {label}" in told
-    assert str(alone) not in told  # the other tells more
-    entry = replace(entry, reasons=tuple(viewed[1:]))
-    alone_why = f"Because of <b>{alone}</b>, which you viewed (chosen by the same people)."
-    assert describe_reasons(entry, personal, EN) == alone_why
+    told = describe_reasons(entry, personal, EN, {other: 0.6, alone: 0.8})
+    names = {item: catalogue.card(item).title for item in (other, alone)}
+    assert f"<b>{names[other]}</b>, which you viewed (both {label}" in told
+    assert names[alone] not in told  # the other tells more
+    told = describe_reasons(entry, personal, EN, {other: 0.1, alone: 0.8})
+    assert (
+        told == f"Because of <b>{names[alone]}</b>, which you viewed (chosen by the same people)."
+    )
     liked = replace(entry, general=3.0, general_share=0.8)
-    assert describe_reasons(liked, personal, EN).startswith("Liked by many; for you because of <b>")
+    told = describe_reasons(liked, personal, EN, {alone: 0.8})
+    assert told.startswith("Liked by many; for you because of <b>")
     cards = [catalogue.card(item) for item in (one, other)]
     assert all(tag.value in card.facts[tag.feature] for tag in tags for card in cards)
 

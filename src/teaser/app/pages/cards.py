@@ -13,7 +13,7 @@ from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_cata
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, differing_names
-from teaser.explain import BoostName, BoostReason, Reason, ViewedReason, told_reasons
+from teaser.explain import BoostName, Reason, ViewedReason
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 from teaser.recommend import Recommendation
@@ -366,10 +366,15 @@ _FIRST_FACTS = (
 )
 # A value on more than 7 in 10 items says too little to come first.
 _LEAST_BITS = 0.5
-# How many reasons a card names, and how many tags that a viewed item shares: rare ones, or a kind.
-N_NAMED, N_SHARED, _SHARED_BITS, _KIND_BITS = 3, 2, 3.0, 1.5
-# So many items of the history are named beside a tag that they carry; of more, the number.
-_FEW = 1
+# How many tags and viewed items a card names, and how many tags that these share with the item:
+# rare ones, or a kind.
+N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.5
+# They are among so many viewed items that add most, and add at least this part of the first's.
+N_FIRST, _LEAST_PART = 6, 0.5
+# The tags of a feature are names if they are on less than this share of the items in the mean.
+_NAMES = 0.01
+# A card says that an item lacks a tag only of those that at least one in sixteen has.
+_COMMON_BITS = 4.0
 _MAX_CACHED = 5_000
 
 
@@ -446,8 +451,10 @@ def card_views(
     catalogue, is_new = personal.catalogue, personal.is_new
     order: Order = "popularity" if personal.state.profiling else "appeal"
     views = []
-    for place, whole in zip(places.tolist(), personal.entries(places), strict=True):
+    added = personal.viewed_parts(places).tolist() if "viewed" in parts else [[]] * len(places)
+    for place, whole, by_item in zip(places.tolist(), personal.entries(places), added, strict=True):
         entry = narrowed(whole, parts)
+        viewed = dict(zip(personal.history, by_item, strict=False))
         plain = plain_card(catalogue, entry.item_id, texts)
         boosts = catalogue.placed.boosts_of(place) if "site" in parts else ()
         has_why = not is_new and (entry.reasons or "general" in parts)
@@ -455,7 +462,9 @@ def card_views(
             replace(
                 plain,
                 match=None if is_new else personal.scored.match(place),
-                why=describe_reasons(entry, personal, texts, is_own=is_own) if has_why else "",
+                why=describe_reasons(entry, personal, texts, viewed, is_own=is_own)
+                if has_why
+                else "",
                 boosts=[boost_row(name, part, entry.item_id, texts) for name, part in boosts],
                 moved=moves.get(entry.item_id) if moves else None,
                 ordered_by="date" if personal.is_by_date else order,
@@ -477,143 +486,136 @@ def narrowed(entry: Recommendation, parts: Collection[str]) -> Recommendation:
 
 
 def describe_reasons(
-    entry: Recommendation, personal: PersonalModel, texts: Texts, *, is_own: bool = True
+    entry: Recommendation,
+    personal: PersonalModel,
+    texts: Texts,
+    viewed: Mapping[ItemId, float],
+    *,
+    is_own: bool = True,
 ) -> Markup:
-    """Return why an item is in a list, in one short sentence; its page has all reasons."""
+    """Return why an item is in a list, in one short sentence; its page has all reasons.
+
+    Tags that the history has come first, then the viewed items that add most.
+
+    Parameters
+    ----------
+    viewed
+        What each viewed item adds to the score in all.
+    """
     pressed = personal.presses if is_own else {}
-    told = [
-        reason
-        for reason in told_reasons(entry.reasons, pressed)
-        if not isinstance(reason, BoostReason)
-    ]
-    shown = _named_reasons([r for r in told if r.contribution > 0], entry.item_id, personal)
-    is_liked = entry.general_share > sum(each.reason.share for each in shown)
-    # That many like it says more than a guess.
-    guesses = (
-        isinstance(each.reason, Reason)
-        and each.reason.is_guess
-        and not _is_pressed(each.reason, pressed)
-        for each in shown
-    )
-    if is_liked and all(guesses):
-        shown = []
-    # That an item is like others tells nothing against it.
-    against = [
-        _Named(reason)
-        for reason in told
-        if reason.contribution < 0 and not (isinstance(reason, Reason) and reason.tag.is_titles)
-    ][:1]
-    viewed = {e.reason.title for e in (*shown, *against) if isinstance(e.reason, ViewedReason)}
-    reasons, others = (
-        texts.join_html([_describe(e, personal, texts, viewed, is_own=is_own) for e in some])
-        for some in (shown, against)
-    )
-    both = {"reasons": reasons, "others": others}
-    if shown and against and is_liked:
+    told = [r for r in entry.reasons if isinstance(r, Reason)]
+    # A group that is named by items is told by the viewed items, where there are any.
+    able = [r for r in told if r.contribution > 0 and not (viewed and r.tag.is_titles)]
+    tags = [r for r in able if (r.own or 0) > 1 or _is_pressed(r, pressed)][:N_TAGS]
+    clause = _describe_viewed(entry.item_id, viewed, tags, personal, texts, is_own=is_own)
+    if not tags and not clause:
+        tags = [r for r in able if r.own][:N_TAGS]
+    if not tags and not clause:
+        clause = _describe_viewed(entry.item_id, viewed, None, personal, texts, is_own=is_own)
+    is_liked = entry.general_share > 0.5
+    if not tags and not clause and not is_liked:
+        tags = able[:N_TAGS]
+    speak_for = [_describe_tags(reason, personal, texts, is_own=is_own) for reason in tags]
+    speak_for += [clause] if clause else []
+    against = _describe_against(entry, personal, texts, is_own=is_own)
+    both = {"reasons": texts.join_html(speak_for), "others": against}
+    if speak_for and against and is_liked:
         return texts.html("Liked by many; for you because of {reasons}, despite {others}.", **both)
-    if shown and against:
+    if speak_for and against:
         return texts.html("Because of {reasons}, despite {others}.", **both)
-    if shown and is_liked:
+    if speak_for and is_liked:
         return texts.html("Liked by many; for you because of {reasons}.", **both)
-    if shown:
+    if speak_for:
         return texts.html("Because of {reasons}.", **both)
     if entry.general > 0 and against:
-        return texts.html("Liked by many, despite {others}.", others=others)
+        return texts.html("Liked by many, despite {others}.", others=against)
     if against:
-        return texts.html("Many small reasons, despite {others}.", others=others)
+        return texts.html("Many small reasons, despite {others}.", others=against)
     if entry.general > 0:
         return texts.html("Liked by many.")
     return texts.html("Many small reasons; none stands out.")
 
 
-@dataclass(frozen=True)
-class _Named:
-    """A reason that a card names, the viewed items it is about, and what these share with it."""
+def _describe_against(
+    entry: Recommendation, personal: PersonalModel, texts: Texts, *, is_own: bool
+) -> Markup:
+    """Return the first plain reason against an item: disliked, pressed, or common and missing.
 
-    reason: Reason | ViewedReason
-    titles: tuple[str, ...] = ()
-    shared: tuple[Tag, ...] = ()
-
-    @property
-    def is_tag(self) -> bool:
-        """Whether it is about a tag, not about viewed items or a group that is named by them."""
-        return isinstance(self.reason, Reason) and not self.reason.like
-
-
-def _named_reasons(
-    positive: Sequence[Reason | ViewedReason], item_id: ItemId, personal: PersonalModel
-) -> list[_Named]:
-    """Return the reasons that a card names: tags, then viewed items, each saying something new.
-
-    Viewed items that share nothing else with the item are named only where nothing else speaks
-    for it.
+    That an item is like others tells nothing against it, nor does a name that few items carry.
     """
-    plain = [_Named(reason) for reason in positive[:N_NAMED]]
-    said = {t for e in plain if e.is_tag and isinstance(e.reason, Reason) for t in e.reason.tags}
-    found: list[_Named] = []
-    for reason in positive:
-        named = _Named(reason)
-        if not named.is_tag:
-            titles, tags = _shared_with(reason, item_id, personal)
-            new = _differing([tag for tag in tags if tag not in said])
-            if not new:
-                continue
-            said.update(new)
-            named = _Named(reason, tuple(titles), tuple(new))
-        found.append(named)
-        if len(found) == N_NAMED:
-            break
-    # Viewed items bring a clause of their own.
-    return sorted(found or plain[:1], key=lambda each: not each.is_tag)
+    pressed, bits = personal.presses if is_own else {}, personal.catalogue.bits
+    for reason in entry.reasons:
+        if isinstance(reason, ViewedReason) and reason.contribution < 0:
+            title = bold(reason.title or str(reason.item_id))
+            if is_own:
+                return texts.html("{title}, which you disliked", title=title)
+            return texts.html("{title}, which they disliked", title=title)
+        if isinstance(reason, Reason) and reason.contribution < 0:
+            is_plain = reason.own == 0 and bits(reason.tag) <= _COMMON_BITS
+            if _is_pressed(reason, pressed) or (is_plain and not reason.tag.discovered):
+                return _describe_tags(reason, personal, texts, is_own=is_own)
+    return Markup()
 
 
-def _differing(tags: Sequence[Tag]) -> list[Tag]:
-    """Return the first tags whose values share no word."""
-    kept = differing_names([tag.value for tag in tags], N_SHARED)
-    return list({tag.value: tag for tag in reversed(tags) if tag.value in kept}.values())[::-1]
-
-
-def _describe(
-    named: _Named,
+def _describe_viewed(
+    item_id: ItemId,
+    viewed: Mapping[ItemId, float],
+    told: Sequence[Reason] | None,
     personal: PersonalModel,
     texts: Texts,
-    viewed: Collection[str | None],
     *,
     is_own: bool,
 ) -> Markup:
-    reason = named.reason
-    if isinstance(reason, ViewedReason):
-        name, n = _describe_viewed(reason, texts, is_own=is_own), 1
-    elif reason.like:
-        titles = named.titles or reason.like
-        name, n = bold(texts("items like {titles}", titles=texts.join(titles))), len(titles)
+    """Return the viewed items that add most to an item, with what they share with it.
+
+    It shares something that the told tags do not say; without any there are two, the second sharing
+    the same. `told=None` is for items that share nothing.
+    """
+    model, catalogue = personal.catalogue.model, personal.catalogue
+    positive = sorted((part, i) for i, part in viewed.items() if part > 0)[::-1]
+    first = [i for part, i in positive[:N_FIRST] if part >= _LEAST_PART * positive[0][0]]
+    said = [tag.value for reason in told or () for tag in reason.tags]
+    shared = {i: _differing(shared_tags(catalogue, item_id, i), said) for i in first}
+    named = [i for i in first if shared[i]][:1]
+    common: list[Tag] = shared[named[0]] if named else []
+    for other in first:
+        if named and other not in named and len(named) < N_VIEWED and not told:
+            both = [tag for tag in common if tag in shared_tags(catalogue, item_id, other)]
+            named, common = ([*named, other], both) if both[:1] == common[:1] else (named, common)
+    if told is None:
+        named = first[:N_VIEWED]
+    if not named:
+        return Markup()
+    titles = texts.join_html([bold(model.title(model.items_.index_of(i)) or str(i)) for i in named])
+    if is_own:
+        name = texts.html("{titles}, which you viewed", titles=titles)
     else:
-        return _describe_tags(reason, personal, texts, is_own=is_own, named=viewed)
-    if named.shared:
-        labels = joint_names(named.shared, personal.catalogue, texts, full=False)
-        tags = texts.join(labels)
-        if n > 1:
-            return texts.html("{items} (all {tags})", items=name, tags=tags)
-        return texts.html("{item} (both {tags})", item=name, tags=tags)
-    if reason.contribution > 0:
+        name = texts.html("{titles}, which they viewed", titles=titles)
+    tags = texts.join(joint_names(common, catalogue, texts, full=False))
+    if not tags:
         return texts.html("{items} (chosen by the same people)", items=name)
-    return name
+    if len(named) > 1:
+        return texts.html("{items} (all {tags})", items=name, tags=tags)
+    return texts.html("{item} (both {tags})", item=name, tags=tags)
+
+
+def _differing(tags: Sequence[Tag], said: Sequence[str]) -> list[Tag]:
+    """Return the first tags whose values share no word with what was said, nor with each other."""
+    kept = differing_names([tag.value for tag in tags], N_SHARED, said)
+    return [next(tag for tag in tags if tag.value == value) for value in kept]
 
 
 def _describe_tags(
-    reason: Reason,
-    personal: PersonalModel,
-    texts: Texts,
-    *,
-    is_own: bool,
-    named: Collection[str | None],
+    reason: Reason, personal: PersonalModel, texts: Texts, *, is_own: bool
 ) -> Markup:
-    """Return the tags of a reason, with the items of the history that carry them, or their number.
+    """Return the tags of a reason, with how many items of the history carry them.
 
-    Discovered tags are left out where metadata name the same, and items that are named elsewhere.
+    Discovered tags are left out where metadata name the same.
     """
     tags = [tag for tag in reason.tags if not tag.discovered] or list(reason.tags)
     name = bold(" / ".join(joint_names(tags, personal.catalogue, texts)))
+    if reason.like:
+        name = bold(texts("items like {titles}", titles=texts.join(reason.like)))
     if is_own and _is_pressed(reason, personal.presses):
         steps = sum(personal.presses.get(tag, 0) for tag in reason.tags)
         return texts.html("{tag}, which you pressed {steps}", tag=name, steps=texts.steps(steps))
@@ -621,13 +623,6 @@ def _describe_tags(
         return texts.html("{tag} (a guess)", tag=name)
     if not reason.own or not is_own:
         return name
-    if reason.own <= _FEW:
-        model = personal.catalogue.model
-        carriers = model.tag_table_.carriers.items[[model.tag_table_.index[reason.tag]]].indices
-        places = {model.items_.index_of(item): item for item in personal.history}
-        titles = [model.title(place) or str(places[place]) for place in places if place in carriers]
-        new = [title for title in titles[:_FEW] if title not in named]
-        return texts.html("{tag} ({titles})", tag=name, titles=texts.join(new)) if new else name
     return texts.html("{tag} ({n} of your {all})", tag=name, n=reason.own, all=reason.of)
 
 
@@ -636,45 +631,12 @@ def _is_pressed(reason: Reason, presses: Mapping[Tag, int]) -> bool:
     return any(presses.get(tag, 0) * reason.contribution > 0 for tag in reason.tags)
 
 
-def _shared_with(
-    reason: Reason | ViewedReason, item_id: ItemId, personal: PersonalModel
-) -> tuple[list[str], list[Tag]]:
-    """Return the titles of a reason that share a tag with an item, and the tags that all share.
-
-    If no tag is shared by all of them, it is the title that shares the rarest alone.
-    """
-    model, catalogue = personal.catalogue.model, personal.catalogue
-    if isinstance(reason, ViewedReason):
-        return [reason.title or ""], shared_tags(catalogue, item_id, reason.item_id)
-    own = {model.title(model.items_.index_of(each)): each for each in personal.history}
-    found = {
-        title: tags
-        for title in reason.like
-        if title in own and (tags := shared_tags(catalogue, item_id, own[title]))
-    }
-    if not found:
-        return [], []
-    best = max(found, key=lambda title: catalogue.bits(found[title][0]))
-    common = [tag for tag in found[best] if all(tag in tags for tags in found.values())]
-    return (list(found), common) if common else ([best], found[best])
-
-
-def _describe_viewed(reason: ViewedReason, texts: Texts, *, is_own: bool) -> Markup:
-    title = bold(reason.title or str(reason.item_id))
-    if reason.disliked and is_own:
-        return texts.html("{title}, which you disliked", title=title)
-    if reason.disliked:
-        return texts.html("{title}, which they disliked", title=title)
-    if is_own:
-        return texts.html("{title}, which you viewed", title=title)
-    return texts.html("{title}, which they viewed", title=title)
-
-
 def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
-    """Return declared tags of two items that at most one in eight has, the rarest first.
+    """Return declared tags of two items that at most one in eight has, those that tell most first.
 
-    Of a kind, such as a genre, more may. Places come last. Bare numbers, such as years, are left
-    out.
+    Of a kind, such as a genre, more may. Names come first, the one of a feature that most people
+    chose: Arnold Schwarzenegger goes before the rest of the cast. Then come the rarest, and places
+    last. Bare numbers, such as years, are left out.
     """
     model, D = catalogue.model, catalogue.model.decoder_
     places = map(model.items_.index_of, (one, other))
@@ -686,7 +648,34 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
         if not (tag.discovered or tag.is_bare)
         and catalogue.bits(tag) >= (_SHARED_BITS if _fact_rank(tag.feature) else _KIND_BITS)
     ]
-    return sorted(found, key=lambda tag: (_is_place(tag), -catalogue.bits(tag)))
+    known = _known_names(catalogue)
+
+    def order(tag: Tag) -> tuple[bool, bool, float]:
+        return _is_place(tag), tag not in known, -known.get(tag, catalogue.bits(tag))
+
+    names, first = Counter[str](), list[Tag]()
+    for tag in sorted(found, key=order):
+        names[tag.feature] += tag in known
+        if tag not in known or names[tag.feature] == 1:
+            first.append(tag)
+    return first
+
+
+@cached_per_catalogue(1)
+def _known_names(catalogue: Catalogue) -> dict[Tag, float]:
+    """Return the share of all choices of each tag that is a name.
+
+    The tags of a feature are names if few items carry each, as with actors and authors.
+    """
+    model = catalogue.model
+    rates = model.tag_table_.carriers.rates(model.item_table_.popularity)
+    sizes: dict[str, list[int]] = {}
+    for tag, size in zip(model.tags_, catalogue.tag_sizes.tolist(), strict=True):
+        sizes.setdefault(tag.feature, []).append(size)
+    most = _NAMES * len(model.items_)
+    are_names = {name for name, own in sizes.items() if sum(own) < most * len(own)}
+    pairs = zip(model.tags_, rates.tolist(), strict=True)
+    return {tag: rate for tag, rate in pairs if tag.feature in are_names and not tag.discovered}
 
 
 def _is_place(tag: Tag) -> bool:

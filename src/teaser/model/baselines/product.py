@@ -107,7 +107,7 @@ class Product(TaggedModel):
         return self.parts[0].encode(rows)
 
     def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
-        """Return what each item of a history adds to p.c for a direction c."""
+        """Return what each item of a history adds to p.c for directions c."""
         return self.parts[0].encode_parts(positions, strengths, direction)
 
     def check_fitted(self) -> None:

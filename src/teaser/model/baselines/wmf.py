@@ -190,14 +190,15 @@ class WMFS(TaggedModel):
         return fold_in(known, D, self.inverse_, float(self.alpha))
 
     def encode_parts(self, positions: Array, strengths: Array, direction: Array) -> Array:
-        """Return what each item of a history adds to p.c for a direction c."""
+        """Return what each item of a history adds to p.c for directions c."""
         known = positions < self.n_learned_
-        out = np.zeros(len(positions))
+        out = np.zeros((len(positions), *direction.shape[1:]))
         x = np.maximum(strengths[known], 0.0)  # disliked items add nothing
         own = _times(self.tag_table_.learned_decoder[positions[known]], np.sqrt(x))
         Z = np.asarray(own @ self.inverse_)
         # p.c = c'Z'(I + alpha T)^-1 r, a sum over the items that the entries of r stand for
-        out[known] = _target(x, self.alpha) * _in_history(Z, own, self.alpha, Z @ direction)
+        solved = _in_history(Z, own, self.alpha, Z @ direction)
+        out[known] = (_target(x, self.alpha) * solved.T).T
         return out
 
     def pack(self) -> Packed:
