@@ -44,6 +44,7 @@ _LEAST_LIKED = 2
 # A group is described by a tag that at least this share of its items have, also of those in the
 # history, and of all items at most that share.
 _MOSTLY, _RARE = 2 / 3, 1 / 8
+_WORD = re.compile(r"[^\W\d_]{3}")
 _YEAR = re.compile("(1[0-9]{3}|20[0-9]{2})s?")
 _NOTHING = frozenset({"unrated", "not rated", "unknown", "other", "none", "n/a", "everyone", "all"})
 
@@ -350,10 +351,10 @@ class _Groups:
     def _away(self, able: Array, said: list[int], most: int) -> list[Statement]:
         """Return what is avoided, the plainest first."""
         expected = len(self.liked) * self.others
-        able = able & (self.strength <= -_AWAY) & (self.others >= _COMMON) & ~self.facts.unsaid
+        able = able & (self.strength <= -_AWAY) & (self.others >= _COMMON)
         able &= (expected >= _LEAST_EXPECTED) & (self.own < _LESS * expected)
         # Why an item of the history belongs to an avoided group, nobody could follow.
-        able &= self.facts.declared | ((self.facts.mostly >= 0) & (self.own == 0))
+        able &= self.facts.telling | ((self.facts.mostly >= 0) & (self.own == 0))
         found: list[Statement] = []
         order = np.argsort(-_surprise(self.own, expected), kind="stable")
         for g in order[able[order]].tolist():
@@ -492,9 +493,9 @@ def _facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFacts:
 def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFacts:
     """Return what statements need to know of the tags of a model.
 
-    A tag tells something where most items state something of its feature: that no item of the
-    history is said to be stylish says little where few items are tagged. Bare numbers tell nothing
-    as a guess.
+    Where no item of the history has it, a tag tells something if most items state something of its
+    feature: that none is said to be stylish says little where few items are tagged. Numbers and
+    codes, such as PG, then tell nothing.
     """
     carriers, n_groups = base.carriers, len(base.group_carriers.counts)
     items, counts = carriers.items, carriers.counts
@@ -503,7 +504,9 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     states[np.repeat(numbers, counts), items.indices] = True
     common = states.mean(axis=1) >= _STATED
     declared = np.array([not tag.discovered for tag in tags], dtype=bool)
-    words = np.array([not tag.is_bare for tag in tags], dtype=bool)
+    words = np.array(
+        [bool(_WORD.search(tag.value)) and not tag.is_bare for tag in tags], dtype=bool
+    )
     unsaid = [_YEAR.fullmatch(tag.value) or tag.value.casefold() in _NOTHING for tag in tags]
     mostly, share = np.full(n_groups, -1), counts / items.shape[1]
     groups = np.array([j for j, tag in enumerate(tags) if tag.is_titles and counts[j]], dtype=int)

@@ -371,6 +371,8 @@ _LEAST_BITS = 0.5
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.5
 # They are among so many viewed items that add most, and add at least this part of the first's.
 N_FIRST, _LEAST_PART = 6, 0.5
+# One item of at most so many says something.
+_FEW = 4
 # The tags of a feature are names if they are on less than this share of the items in the mean.
 _NAMES = 0.01
 # A card says that an item lacks a tag only of those that at least one in sixteen has.
@@ -506,10 +508,13 @@ def describe_reasons(
     told = [r for r in entry.reasons if isinstance(r, Reason)]
     # A group that is named by items is told by the viewed items, where there are any.
     able = [r for r in told if r.contribution > 0 and not (viewed and r.tag.is_titles)]
-    tags = [r for r in able if (r.own or 0) > 1 or _is_pressed(r, pressed)][:N_TAGS]
+    # A bare number, such as a year, tells little.
+    known = [r for r in able if (r.own or 0) > 1 and not r.tag.is_bare]
+    tags = [r for r in able if r in known or _is_pressed(r, pressed)][:N_TAGS]
     clause = _describe_viewed(entry.item_id, viewed, tags, personal, texts, is_own=is_own)
     if not tags and not clause:
-        tags = [r for r in able if r.own][:N_TAGS]
+        # One item of a few says something.
+        tags = [r for r in able if r.own and _FEW * r.own >= (r.of or 0)][:N_TAGS]
     if not tags and not clause:
         clause = _describe_viewed(entry.item_id, viewed, None, personal, texts, is_own=is_own)
     is_liked = entry.general_share > 0.5
