@@ -112,7 +112,9 @@ def name_key(value: str) -> str:
     """
     words = re.findall(r"\w+", value.rpartition(": ")[2].casefold())
     # A lone s is what an apostrophe leaves: children's, children-s.
-    return " ".join(_stem(word) for word in words if word != "s") or value.casefold()
+    # The hyphen of sci-fi tells nothing, the point of 2.1 does.
+    between = " " if any(map(str.isdigit, value)) else ""
+    return between.join(_stem(word) for word in words if word != "s") or value.casefold()
 
 
 def _stem(word: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.tags import Tag, differing_names
+from teaser.data.tags import Tag, differing_names, feature_words
 from teaser.errors import ParameterError
 from teaser.explain import join_names, join_values, number_features
 from teaser.leaning import Carriers, LeaningBase
@@ -25,9 +25,9 @@ Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores: those that are known,
 # guessed and avoided are at least so large.
 _LEAN, _STRONG, _AWAY = 0.1, 1.0, 0.3
-# What is known stands on so many items or this share of the history, at least two, and on this
-# multiple of everybody's odds.
-_LEAST_OWN, _LEAST_SHARE, _ODDS = 3, 0.25, 2.5
+# What is known stands on two items at least, on so many times the root of their number, on three
+# for a group that the fit found, and on this multiple of everybody's odds.
+_LEAST_OWN, _LEAST_ROOT, _LEAST_GROUP, _ODDS = 2, 0.65, 3, 2.5
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
 # evidence: of the first statement, and of others, whose leaning is at least `_CLEAR`.
 _PLAIN, _FURTHER, _CLEAR = (1.0, 2.0, 0.5), (6.0, 3.0, 4.0), 0.5
@@ -44,8 +44,11 @@ _LEAST_LIKED = 2
 # A group is described by a tag that at least this share of its items have, also of those in the
 # history, and of all items at most that share.
 _MOSTLY, _RARE = 2 / 3, 1 / 8
+# The tags of a feature are names if they are on less than this share of the items in the mean.
+_NAMES = 0.01
 _WORD = re.compile(r"[^\W\d_]{3}")
 _YEAR = re.compile("(1[0-9]{3}|20[0-9]{2})s?")
+_AGES = frozenset({"certificate", "certification", "age", "rated", "rating", "mpaa"})
 _NOTHING = frozenset({"unrated", "not rated", "unknown", "other", "none", "n/a", "everyone", "all"})
 
 
@@ -54,16 +57,26 @@ class _TagFacts:
     """What statements need to know of a model's groups of near-equal tags, found once (groups).
 
     `declared` are those with a tag of the metadata, `telling` those that tell something also where
-    no item of the history has them, and `unsaid` years and values that say nothing. `mostly` is for
-    each group that is named by titles the group of the tag that describes it; -1 for none, and for
-    others. `costs` are the logarithms of how many tags the features have.
+    no item of the history has them, and `unsaid` years, ages and values that say nothing. `names`
+    are those of features of which few items carry each tag, such as actors. `mostly` is for each
+    group that is named by titles the group of the tag that describes it; -1 for none, and for
+    others. `costs` are the logarithms of how many tags the features have. `single` is the number of
+    the feature, or -1 where an item has several tags of it.
     """
 
     declared: Array
     telling: Array
     unsaid: Array
+    names: Array
     mostly: Array
     costs: Array
+    single: Array
+
+    def rivals(self, g: int) -> Array:
+        """Return a group and those that no item carries beside it: of the same feature (groups)."""
+        found: Array = (self.single == self.single[g]) & (self.single >= 0)
+        found[g] = True
+        return found
 
 
 _FACTS: WeakKeyDictionary[Carriers, _TagFacts] = WeakKeyDictionary()
@@ -285,7 +298,7 @@ class _Groups:
                     break
                 g = self._best_known(int(gain.argmax()), gain >= 0)
                 found.append(self.statement("known", 1, g))
-                able &= (np.arange(len(able)) != g) & (self.facts.mostly != g)
+                able &= (self.facts.mostly != g) & ~self.facts.rivals(g)
                 # Of the items that carry it, others are to be expected more often, or less.
                 new = len(left & self._carriers(g))
                 left -= self._carriers(g)
@@ -295,9 +308,9 @@ class _Groups:
     def _agrees(self) -> Array:
         """Return of which groups history and leaning say that the person leans towards them."""
         own, others, n = self.own, self.others, len(self.liked)
+        found: Array = own >= max(_LEAST_OWN, _LEAST_ROOT * np.sqrt(n))
         # The odds, so that of a tag that half of all choices carry more can be said.
-        found: Array = own * (1 - others) >= _ODDS * others * (n - own)
-        found &= (own >= _LEAST_OWN) | ((own > 1) & (own >= _LEAST_SHARE * n))
+        found &= own * (1 - others) >= _ODDS * others * (n - own)
         found &= (self.strength >= _LEAN) & ~self.facts.unsaid
         return found
 
@@ -320,7 +333,7 @@ class _Groups:
         Of two items, or most of the history, that tells nothing. Most of them carry the tag that
         describes the group, and it says less than the group.
         """
-        found = (self.own >= _LEAST_OWN) & (2 * self.own <= len(self.liked))
+        found = (self.own >= _LEAST_GROUP) & (2 * self.own <= len(self.liked))
         found &= self.facts.mostly >= 0
         for g in np.flatnonzero(found).tolist():
             mostly = int(self.facts.mostly[g])
@@ -353,8 +366,7 @@ class _Groups:
         expected = len(self.liked) * self.others
         able = able & (self.strength <= -_AWAY) & (self.others >= _COMMON)
         able &= (expected >= _LEAST_EXPECTED) & (self.own < _LESS * expected)
-        # Why an item of the history belongs to an avoided group, nobody could follow.
-        able &= self.facts.telling | ((self.facts.mostly >= 0) & (self.own == 0))
+        able &= self.facts.telling & ~self.facts.unsaid
         found: list[Statement] = []
         order = np.argsort(-_surprise(self.own, expected), kind="stable")
         for g in order[able[order]].tolist():
@@ -433,9 +445,11 @@ class _Groups:
         return None
 
     def _best_known(self, g: int, able: Array) -> int:
-        """Return the group that most people chose of those on the same items of the history.
+        """Return the group that says most of those on the same items of the history.
 
-        That it is Jackie Chan tells more than the rest of the cast, or who wrote his films.
+        That is the name that most people chose: Jackie Chan says more than the rest of the cast or
+        who wrote his films, and than that they are action films. Without a name it is the rarest:
+        chocolate says more than food.
         """
         items = self._carriers(g).intersection(self.liked)
         same = [
@@ -443,7 +457,10 @@ class _Groups:
             for other in np.flatnonzero(able & (self.own == self.own[g])).tolist()
             if self._carriers(other).intersection(self.liked) == items
         ]
-        return max(same, key=lambda each: float(self.others[each]))
+        names = [other for other in same if self.facts.names[other]]
+        if names:
+            return max(names, key=lambda each: float(self.others[each]))
+        return min(same, key=lambda each: float(self.others[each]))
 
     def _rates_within(self, g: int) -> Array:
         """Return the share of the choices of a group's items that carry each group (groups)."""
@@ -507,7 +524,12 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     words = np.array(
         [bool(_WORD.search(tag.value)) and not tag.is_bare for tag in tags], dtype=bool
     )
-    unsaid = [_YEAR.fullmatch(tag.value) or tag.value.casefold() in _NOTHING for tag in tags]
+    unsaid = [
+        _YEAR.fullmatch(tag.value)
+        or tag.value.casefold() in _NOTHING
+        or not _AGES.isdisjoint(feature_words(tag.feature).casefold().split())
+        for tag in tags
+    ]
     mostly, share = np.full(n_groups, -1), counts / items.shape[1]
     groups = np.array([j for j, tag in enumerate(tags) if tag.is_titles and counts[j]], dtype=int)
     rare = np.flatnonzero(declared & words & (counts > 0) & (share <= _RARE))
@@ -524,6 +546,14 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     carried = np.flatnonzero((group >= 0) & (counts > 0))
     np.minimum.at(costs, group[carried], np.log(sizes[numbers[carried]]))
 
+    # An item has one tag at most of a feature of which as many tags are carried as items.
+    carried_by = np.bincount(numbers, counts, minlength=len(features))
+    is_single = carried_by == states.sum(axis=1)
+    single = np.full(n_groups, -1)
+    alone = carried[is_single[numbers[carried]] & declared[carried]]
+    single[group[alone]] = numbers[alone]
+    is_name = carried_by < _NAMES * items.shape[1] * np.maximum(sizes, 1)
+
     def groups_of(which: Array) -> Array:
         out = np.zeros(n_groups, dtype=bool)
         out[group[which & (group >= 0)]] = True
@@ -533,8 +563,10 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
         groups_of(declared),
         groups_of(declared & words & common[numbers]),
         groups_of(np.array(unsaid, dtype=bool)),
+        groups_of(declared & is_name[numbers]),
         mostly,
         costs,
+        single,
     )
 
 

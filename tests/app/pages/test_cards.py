@@ -160,3 +160,12 @@ def test_what_a_person_pressed_is_told_and_is_no_guess(catalogue: Catalogue) -> 
     cards = card_views(personal, personal.rank(k=5), EN)
     assert any("<b>film</b>, which you pressed +5" in card.why for card in cards)
     assert not any("<b>film</b> (a guess)" in card.why for card in cards)
+
+
+def test_the_shares_under_more_and_that_of_all_else_sum_to_the_score(catalogue: Catalogue) -> None:
+    personal = personal_of(catalogue, "i1", "i3", "i5", film=2)
+    for entry in personal.entries(personal.rank(k=12)):
+        rows = reason_rows(entry, personal, EN)
+        parts = catalogue.model.explain(entry.item_id, **personal.taste)
+        shown = sum(row.share for row in rows) + entry.other_share
+        assert shown == pytest.approx(parts.score / parts.total, abs=1e-9)

@@ -67,6 +67,7 @@ class TestActions:
         assert shown
         assert "because of <b>" in shown[0].casefold()
         why = visitor.get(f"/why/{expected[0].item_id}").text
+        assert ("all other tags and viewed items" in why) == (expected[0].other_share != 0)
         for reason in expected[0].reasons:
             assert isinstance(reason, Reason)
             assert f'value="+1 {reason.tag}"' in why

@@ -1,5 +1,6 @@
 """What pages show of a profile and of items: tags, statements, cards with reasons."""
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -371,8 +372,9 @@ _LEAST_BITS = 0.5
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.5
 # They are among so many viewed items that add most, and add at least this part of the first's.
 N_FIRST, _LEAST_PART = 6, 0.5
-# One item of at most so many says something.
-_FEW = 4
+# A tag is told that so many times the root of the history's items carry; without any, one that one
+# item of at most so many carries.
+_LEAST_ROOT, _FEW = 0.65, 4
 # The tags of a feature are names if they are on less than this share of the items in the mean.
 _NAMES = 0.01
 # A card says that an item lacks a tag only of those that at least one in sixteen has.
@@ -509,11 +511,10 @@ def describe_reasons(
     # A group that is named by items is told by the viewed items, where there are any.
     able = [r for r in told if r.contribution > 0 and not (viewed and r.tag.is_titles)]
     # A bare number, such as a year, tells little.
-    known = [r for r in able if (r.own or 0) > 1 and not r.tag.is_bare]
+    known = [r for r in able if _is_own(r) and not r.tag.is_bare]
     tags = [r for r in able if r in known or _is_pressed(r, pressed)][:N_TAGS]
     clause = _describe_viewed(entry.item_id, viewed, tags, personal, texts, is_own=is_own)
     if not tags and not clause:
-        # One item of a few says something.
         tags = [r for r in able if r.own and _FEW * r.own >= (r.of or 0)][:N_TAGS]
     if not tags and not clause:
         clause = _describe_viewed(entry.item_id, viewed, None, personal, texts, is_own=is_own)
@@ -581,7 +582,8 @@ def _describe_viewed(
     first = [i for part, i in positive[:N_FIRST] if part >= _LEAST_PART * positive[0][0]]
     said = [tag.value for reason in told or () for tag in reason.tags]
     shared = {i: _differing(shared_tags(catalogue, item_id, i), said) for i in first}
-    named = [i for i in first if shared[i]][:1]
+    best = max(first, key=lambda i: viewed[i] * sum(map(catalogue.bits, shared[i])), default=None)
+    named = [best] if best is not None and shared[best] else []
     common: list[Tag] = shared[named[0]] if named else []
     for other in first:
         if named and other not in named and len(named) < N_VIEWED and not told:
@@ -629,6 +631,11 @@ def _describe_tags(
     if not reason.own or not is_own:
         return name
     return texts.html("{tag} ({n} of your {all})", tag=name, n=reason.own, all=reason.of)
+
+
+def _is_own(reason: Reason) -> bool:
+    """Whether enough items of the history carry the tags: two, or five of forty."""
+    return (reason.own or 0) >= max(2, _LEAST_ROOT * math.sqrt(reason.of or 0))
 
 
 def _is_pressed(reason: Reason, presses: Mapping[Tag, int]) -> bool:

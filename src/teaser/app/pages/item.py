@@ -100,6 +100,7 @@ def why(request: Request, item_id: str) -> Response:
         page_path="/",
         card=card,
         reasons=[] if personal.is_new else reason_rows(entry, personal, context.texts),
+        other=0.0 if personal.is_new else entry.other_share,
     )
 
 
