@@ -25,12 +25,12 @@ Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores: those that are known,
 # guessed and avoided are at least so large.
 _LEAN, _STRONG, _AWAY = 0.1, 1.0, 0.3
-# What is known stands on two items at least, on so many times the root of their number, on three
-# for a group that the fit found, and on this multiple of everybody's odds.
-_LEAST_OWN, _LEAST_ROOT, _LEAST_GROUP, _ODDS = 2, 0.65, 3, 2.5
+# What is known stands on three items at least, of which few histories have all, on so many times
+# the root of their number, and on this multiple of everybody's odds.
+_LEAST_OWN, _LEAST_ROOT, _ODDS = 3, 0.5, 2.5
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
 # evidence: of the first statement, and of others, whose leaning is at least `_CLEAR`.
-_PLAIN, _FURTHER, _CLEAR = (1.0, 2.0, 0.5), (6.0, 3.0, 4.0), 0.5
+_PLAIN, _FURTHER, _CLEAR = (1.0, 2.0, 0.0), (3.0, 3.0, 3.0), 0.5
 # A guess is about at least two of so many items that come first, where none was chosen and fewer
 # than one was to be expected, on a feature that this share of all items states. Rarer tags are
 # names that few know. What it follows from makes at least this part of the leaning.
@@ -277,10 +277,12 @@ class _Groups:
         raised, lowered = self._pressed()
         # Something can be said of groups that some items carry, but not all, and somebody chose.
         sayable = (self.counts > 0) & (self.counts < len(self.base.popularity)) & (self.others > 0)
-        found = self._known(sayable & ~lowered, known)
+        knowable = self._known(sayable & ~lowered, max(1, known))
+        found = knowable[:known]
         said = [self._first_group(each) for each in found]
         found += self._guesses(sayable & ~raised & ~lowered, said, guessed)
-        return found + self._away(sayable & ~raised, said, away)
+        # What somebody avoids tells little of whom nothing else is known.
+        return found + (self._away(sayable & ~raised, said, away) if knowable else [])
 
     def _known(self, able: Array, most: int) -> list[Statement]:
         """Return what is known, each beyond what is to be expected after those before it."""
@@ -308,7 +310,7 @@ class _Groups:
     def _agrees(self) -> Array:
         """Return of which groups history and leaning say that the person leans towards them."""
         own, others, n = self.own, self.others, len(self.liked)
-        found: Array = own >= max(_LEAST_OWN, _LEAST_ROOT * np.sqrt(n))
+        found: Array = own >= max(min(_LEAST_OWN, n), _LEAST_ROOT * np.sqrt(n))
         # The odds, so that of a tag that half of all choices carry more can be said.
         found &= own * (1 - others) >= _ODDS * others * (n - own)
         found &= (self.strength >= _LEAN) & ~self.facts.unsaid
@@ -333,7 +335,7 @@ class _Groups:
         Of two items, or most of the history, that tells nothing. Most of them carry the tag that
         describes the group, and it says less than the group.
         """
-        found = (self.own >= _LEAST_GROUP) & (2 * self.own <= len(self.liked))
+        found = (self.own >= _LEAST_OWN) & (2 * self.own <= len(self.liked))
         found &= self.facts.mostly >= 0
         for g in np.flatnonzero(found).tolist():
             mostly = int(self.facts.mostly[g])

@@ -137,13 +137,14 @@ def joint_names(
 
 
 def _joint_name(tags: Sequence[Tag], catalogue: Catalogue, texts: Texts) -> str:
-    """Return the name of tags of one value."""
+    """Return the name of tags of one value, which alone is enough if several features have it."""
+    label = texts.tag(tags[0])
     if len(tags) == 1:
         return tag_label(tags[0], catalogue, texts)
-    features, label = " / ".join(joint_features(tags, texts)), texts.tag(tags[0])
     if tags[0].is_bare:
+        features = " / ".join(joint_features(tags, texts))
         return texts("{feature}: {value}", feature=features, value=label)
-    return f"{label} ({features})"
+    return label
 
 
 def joint_features(tags: Sequence[Tag], texts: Texts) -> tuple[str, ...]:
@@ -371,7 +372,7 @@ _LEAST_BITS = 0.5
 # rare ones, or a kind.
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.5
 # They are among so many viewed items that add most, and add at least this part of the first's.
-N_FIRST, _LEAST_PART = 6, 0.5
+N_FIRST, _LEAST_PART = 8, 0.25
 # A tag is told that so many times the root of the history's items carry; without any, one that one
 # item of at most so many carries.
 _LEAST_ROOT, _FEW = 0.65, 4
@@ -517,7 +518,9 @@ def describe_reasons(
     if not tags and not clause:
         tags = [r for r in able if r.own and _FEW * r.own >= (r.of or 0)][:N_TAGS]
     if not tags and not clause:
-        clause = _describe_viewed(entry.item_id, viewed, None, personal, texts, is_own=is_own)
+        clause = _describe_viewed(
+            entry.item_id, viewed, [], personal, texts, is_own=is_own, is_any=True
+        )
     is_liked = entry.general_share > 0.5
     if not tags and not clause and not is_liked:
         tags = able[:N_TAGS]
@@ -566,30 +569,35 @@ def _describe_against(
 def _describe_viewed(
     item_id: ItemId,
     viewed: Mapping[ItemId, float],
-    told: Sequence[Reason] | None,
+    told: Sequence[Reason],
     personal: PersonalModel,
     texts: Texts,
     *,
     is_own: bool,
+    is_any: bool = False,
 ) -> Markup:
-    """Return the viewed items that add most to an item, with what they share with it.
+    """Return what was viewed, adds much to an item and is like it, with what both share.
 
     It shares something that the told tags do not say; without any there are two, the second sharing
-    the same. `told=None` is for items that share nothing.
+    the same. A place alone, or nothing, is shared only with `is_any`.
     """
     model, catalogue = personal.catalogue.model, personal.catalogue
     positive = sorted((part, i) for i, part in viewed.items() if part > 0)[::-1]
     first = [i for part, i in positive[:N_FIRST] if part >= _LEAST_PART * positive[0][0]]
-    said = [tag.value for reason in told or () for tag in reason.tags]
-    shared = {i: _differing(shared_tags(catalogue, item_id, i), said) for i in first}
-    best = max(first, key=lambda i: viewed[i] * sum(map(catalogue.bits, shared[i])), default=None)
-    named = [best] if best is not None and shared[best] else []
-    common: list[Tag] = shared[named[0]] if named else []
-    for other in first:
-        if named and other not in named and len(named) < N_VIEWED and not told:
-            both = [tag for tag in common if tag in shared_tags(catalogue, item_id, other)]
-            named, common = ([*named, other], both) if both[:1] == common[:1] else (named, common)
-    if told is None:
+    said = [tag.value for reason in told for tag in reason.tags]
+    shared, sizes = dict[ItemId, list[Tag]](), dict[ItemId, float]()
+    for i in first:
+        tags = shared_tags(catalogue, item_id, i)
+        kinds = [tag for tag in tags if not _is_place(tag)]
+        shared[i] = _differing(kinds or (tags if is_any else []), said)
+        sizes[i] = viewed[i] * sum(map(catalogue.bits, kinds or tags))
+    able = sorted((i for i in first if shared[i]), key=lambda i: -sizes[i])
+    named, common = able[:1], shared[able[0]] if able else []
+    for other in able[1:]:
+        both = [tag for tag in common if tag in shared_tags(catalogue, item_id, other)]
+        if len(named) < N_VIEWED and not told and both[:1] == common[:1]:
+            named, common = [*named, other], both
+    if is_any and not named:
         named = first[:N_VIEWED]
     if not named:
         return Markup()
@@ -598,12 +606,12 @@ def _describe_viewed(
         name = texts.html("{titles}, which you viewed", titles=titles)
     else:
         name = texts.html("{titles}, which they viewed", titles=titles)
-    tags = texts.join(joint_names(common, catalogue, texts, full=False))
-    if not tags:
+    both_have = texts.join(joint_names(common, catalogue, texts, full=False))
+    if not both_have:
         return texts.html("{items} (chosen by the same people)", items=name)
     if len(named) > 1:
-        return texts.html("{items} (all {tags})", items=name, tags=tags)
-    return texts.html("{item} (both {tags})", item=name, tags=tags)
+        return texts.html("{items} (all {tags})", items=name, tags=both_have)
+    return texts.html("{item} (both {tags})", item=name, tags=both_have)
 
 
 def _differing(tags: Sequence[Tag], said: Sequence[str]) -> list[Tag]:
@@ -643,6 +651,7 @@ def _is_pressed(reason: Reason, presses: Mapping[Tag, int]) -> bool:
     return any(presses.get(tag, 0) * reason.contribution > 0 for tag in reason.tags)
 
 
+@cached_per_catalogue(_MAX_CACHED)
 def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     """Return declared tags of two items that at most one in eight has, those that tell most first.
 
