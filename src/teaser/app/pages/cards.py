@@ -373,9 +373,9 @@ _LEAST_BITS = 0.5
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.5
 # They are among so many viewed items that add most, and add at least this part of the first's.
 N_FIRST, _LEAST_PART = 8, 0.25
-# A tag is told that so many times the root of the history's items carry; without any, one that one
-# item of at most so many carries.
-_LEAST_ROOT, _FEW = 0.65, 4
+# A tag is told that this share of the history's items carry, or so many times the root of their
+# number. Without any, it is one that one item of at most so many carries.
+_LEAST_SHARE, _LEAST_ROOT, _FEW = 0.4, 0.65, 4
 # The tags of a feature are names if they are on less than this share of the items in the mean.
 _NAMES = 0.01
 # A card says that an item lacks a tag only of those that at least one in sixteen has.
@@ -642,8 +642,9 @@ def _describe_tags(
 
 
 def _is_own(reason: Reason) -> bool:
-    """Whether enough items of the history carry the tags: two, or five of forty."""
-    return (reason.own or 0) >= max(2, _LEAST_ROOT * math.sqrt(reason.of or 0))
+    """Whether enough items of the history carry the tags: 2 of 5, 3 of 6, 5 of 40."""
+    own, of = reason.own or 0, reason.of or 0
+    return own > 1 and own >= min(_LEAST_SHARE * of, max(3, _LEAST_ROOT * math.sqrt(of)))
 
 
 def _is_pressed(reason: Reason, presses: Mapping[Tag, int]) -> bool:
