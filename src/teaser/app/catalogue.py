@@ -595,6 +595,17 @@ class PersonalModel:
             places, self.profile, self.scores, placed=self.catalogue.placed
         )
 
+    def bits_in_history(self, tag: Tag) -> float:
+        """Return how much a tag tells of an item of the history: log2(items / that have it)."""
+        place = self.catalogue.tag_index.get(tag)
+        has_it = 0 if place is None else int(self._tags_in_history[place])
+        return math.log2(max(1, len(self.history)) / max(1, has_it))
+
+    @cached_property
+    def _tags_in_history(self) -> NDArray[Any]:
+        """How many items of the history have each tag."""
+        return self.catalogue.model.tag_table_.carriers.count_in(np.array(self.learned.places))
+
     @measured("model")
     def viewed_parts(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what each item of the history adds to the scores of some items, in all."""

@@ -76,6 +76,11 @@ class Tag:
         return value in _ANSWERS or _BIN.fullmatch(value) is not None
 
     @property
+    def is_place(self) -> bool:
+        """Whether it says where an item is."""
+        return not PLACES.isdisjoint(feature_words(self.feature).casefold().split())
+
+    @property
     def label(self) -> str:
         """The value for a reader, after its feature where it says nothing alone.
 
@@ -100,6 +105,10 @@ class Tag:
         if not feature or not value:
             raise UnknownNameError("tag", text, message=_NOT_A_TAG)
         return cls(feature, value)
+
+
+# Words of features that say where an item is.
+PLACES = frozenset({"town", "city", "place", "venue", "location", "region", "province"})
 
 
 def name_key(value: str) -> str:

@@ -48,7 +48,7 @@ _MOSTLY, _RARE = 2 / 3, 1 / 8
 _NAMES = 0.01
 _WORD = re.compile(r"[^\W\d_]{3}")
 _YEAR = re.compile("(1[0-9]{3}|20[0-9]{2})s?")
-_AGES = frozenset({"certificate", "certification", "age", "rated", "rating", "mpaa"})
+_NO_TASTE = frozenset({"certificate", "certification", "age", "rated", "mpaa", "price", "cost"})
 _NOTHING = frozenset({"unrated", "not rated", "unknown", "other", "none", "n/a", "everyone", "all"})
 
 
@@ -57,17 +57,19 @@ class _TagFacts:
     """What statements need to know of a model's groups of near-equal tags, found once (groups).
 
     `declared` are those with a tag of the metadata, `telling` those that tell something also where
-    no item of the history has them, and `unsaid` years, ages and values that say nothing. `names`
-    are those of features of which few items carry each tag, such as actors. `mostly` is for each
-    group that is named by titles the group of the tag that describes it; -1 for none, and for
-    others. `costs` are the logarithms of how many tags the features have. `single` is the number of
-    the feature, or -1 where an item has several tags of it.
+    no item of the history has them, and `unsaid` years, ages, prices and values that say nothing.
+    `names` are those of features of which few items carry each tag, such as actors, and `places`
+    say where an item is. `mostly` is for each group that is named by titles the group of the tag
+    that describes it; -1 for none, and for others. `costs` are the logarithms of how many tags the
+    features have. `single` is the number of the feature, or -1 where an item has several tags of
+    it.
     """
 
     declared: Array
     telling: Array
     unsaid: Array
     names: Array
+    places: Array
     mostly: Array
     costs: Array
     single: Array
@@ -313,6 +315,8 @@ class _Groups:
         found: Array = own >= max(min(_LEAST_OWN, n), _LEAST_ROOT * np.sqrt(n))
         # The odds, so that of a tag that half of all choices carry more can be said.
         found &= own * (1 - others) >= _ODDS * others * (n - own)
+        # Where somebody goes tells less than what for, unless it is most of the history.
+        found &= ~self.facts.places | (2 * own >= n)
         found &= (self.strength >= _LEAN) & ~self.facts.unsaid
         return found
 
@@ -368,11 +372,13 @@ class _Groups:
         expected = len(self.liked) * self.others
         able = able & (self.strength <= -_AWAY) & (self.others >= _COMMON)
         able &= (expected >= _LEAST_EXPECTED) & (self.own < _LESS * expected)
-        able &= self.facts.telling & ~self.facts.unsaid
+        able &= self.facts.telling & ~self.facts.unsaid & ~self.facts.places
         found: list[Statement] = []
         order = np.argsort(-_surprise(self.own, expected), kind="stable")
         for g in order[able[order]].tolist():
-            if len(found) < most and not self._nested(g).intersection(said):
+            # Who mostly chooses concerts chooses plays less.
+            is_implied = self.facts.rivals(g)[said].any()
+            if len(found) < most and not is_implied and not self._nested(g).intersection(said):
                 found.append(self.statement("known", -1, g))
                 said.append(g)
         return found
@@ -449,19 +455,20 @@ class _Groups:
     def _best_known(self, g: int, able: Array) -> int:
         """Return the group that says most of those on the same items of the history.
 
-        That is the name that most people chose: Jackie Chan says more than the rest of the cast or
-        who wrote his films, and than that they are action films. Without a name it is the rarest:
-        chocolate says more than food.
+        That is the name that most people chose, also if more of the history has it: Jackie Chan
+        says more than the rest of the cast or who wrote his films, and than that they are action
+        films. Without a name it is the rarest: chocolate says more than food.
         """
         items = self._carriers(g).intersection(self.liked)
-        same = [
+        around = [
             other
-            for other in np.flatnonzero(able & (self.own == self.own[g])).tolist()
-            if self._carriers(other).intersection(self.liked) == items
+            for other in np.flatnonzero(able & (self.own >= self.own[g])).tolist()
+            if items <= self._carriers(other)
         ]
-        names = [other for other in same if self.facts.names[other]]
+        names = [other for other in around if self.facts.names[other]]
         if names:
             return max(names, key=lambda each: float(self.others[each]))
+        same = [other for other in around if self.own[other] == self.own[g]]
         return min(same, key=lambda each: float(self.others[each]))
 
     def _rates_within(self, g: int) -> Array:
@@ -529,12 +536,13 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     unsaid = [
         _YEAR.fullmatch(tag.value)
         or tag.value.casefold() in _NOTHING
-        or not _AGES.isdisjoint(feature_words(tag.feature).casefold().split())
+        or not _NO_TASTE.isdisjoint(feature_words(tag.feature).casefold().split())
         for tag in tags
     ]
     mostly, share = np.full(n_groups, -1), counts / items.shape[1]
     groups = np.array([j for j, tag in enumerate(tags) if tag.is_titles and counts[j]], dtype=int)
-    rare = np.flatnonzero(declared & words & (counts > 0) & (share <= _RARE))
+    places = np.array([tag.is_place for tag in tags], dtype=bool)
+    rare = np.flatnonzero(declared & words & ~places & (counts > 0) & (share <= _RARE))
     if len(groups) and len(rare):
         both = sp.csr_array(items[groups].astype(np.float64) @ items[rare].astype(np.float64).T)
         part = both.data / np.repeat(counts[groups], np.diff(both.indptr))
@@ -566,6 +574,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
         groups_of(declared & words & common[numbers]),
         groups_of(np.array(unsaid, dtype=bool)),
         groups_of(declared & is_name[numbers]),
+        groups_of(places),
         mostly,
         costs,
         single,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue, known_tags
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
-from teaser.data.tags import Tag, differing_names
+from teaser.data.tags import PLACES, Tag, differing_names
 from teaser.explain import BoostName, Reason, ViewedReason
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -360,10 +360,9 @@ REASON_PARTS = ("tags", "viewed", "general", "site")
 N_FACTS = 4
 # The features of which a value comes first in the line of facts, by the words that data use for
 # them: what an item is, where it is, what it costs.
-_PLACES = frozenset({"town", "city", "place", "venue", "location", "region", "province"})
 _FIRST_FACTS = (
     frozenset({"type", "kind", "category", "categories", "genre", "genres"}),
-    _PLACES - {"region", "province"},
+    PLACES - {"region", "province"},
     frozenset({"price", "cost", "fee"}),
 )
 # A value on more than 7 in 10 items says too little to come first.
@@ -372,7 +371,7 @@ _LEAST_BITS = 0.5
 # rare ones, or a kind.
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.5
 # They are among so many viewed items that add most, and add at least this part of the first's.
-N_FIRST, _LEAST_PART = 8, 0.25
+N_FIRST, _LEAST_PART = 20, 0.2
 # A tag is told that this share of the history's items carry, or so many times the root of their
 # number. Without any, it is one that one item of at most so many carries.
 _LEAST_SHARE, _LEAST_ROOT, _FEW = 0.4, 0.65, 4
@@ -588,9 +587,12 @@ def _describe_viewed(
     shared, sizes = dict[ItemId, list[Tag]](), dict[ItemId, float]()
     for i in first:
         tags = shared_tags(catalogue, item_id, i)
-        kinds = [tag for tag in tags if not _is_place(tag)]
-        shared[i] = _differing(kinds or (tags if is_any else []), said)
-        sizes[i] = viewed[i] * sum(map(catalogue.bits, kinds or tags))
+        bits = {tag: min(catalogue.bits(tag), personal.bits_in_history(tag)) for tag in tags}
+        # What most of the history has does not tell why it is this item.
+        tags = [tag for tag in tags if is_any or bits[tag] >= _LEAST_BITS]
+        has_kind = is_any or not all(tag.is_place for tag in tags)
+        shared[i] = _differing(tags, said) if has_kind else []
+        sizes[i] = viewed[i] * sum(bits.values()) ** 2
     able = sorted((i for i in first if shared[i]), key=lambda i: -sizes[i])
     named, common = able[:1], shared[able[0]] if able else []
     for other in able[1:]:
@@ -673,7 +675,7 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     known = _known_names(catalogue)
 
     def order(tag: Tag) -> tuple[bool, bool, float]:
-        return _is_place(tag), tag not in known, -known.get(tag, catalogue.bits(tag))
+        return tag.is_place, tag not in known, -known.get(tag, catalogue.bits(tag))
 
     names, first = Counter[str](), list[Tag]()
     for tag in sorted(found, key=order):
@@ -698,10 +700,6 @@ def _known_names(catalogue: Catalogue) -> dict[Tag, float]:
     are_names = {name for name, own in sizes.items() if sum(own) < most * len(own)}
     pairs = zip(model.tags_, rates.tolist(), strict=True)
     return {tag: rate for tag, rate in pairs if tag.feature in are_names and not tag.discovered}
-
-
-def _is_place(tag: Tag) -> bool:
-    return not _PLACES.isdisjoint(_words(tag.feature))
 
 
 def bold(text: str) -> Markup:
