@@ -31,7 +31,7 @@ from teaser.model.scores import Scored
 from teaser.model.teaser import Teaser
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY, Profile, Steering
 from teaser.recommend import Recommendations
-from teaser.steer import Lift, smallest_presses
+from teaser.steer import Lift, Statement, smallest_presses, statements
 from teaser.steer.quick_start import QuickStart
 from teaser.steer.variety import spread
 from teaser.words.wishes import Period, item_dates, item_numbers, matching_items, number_columns
@@ -595,11 +595,20 @@ class PersonalModel:
             places, self.profile, self.scores, placed=self.catalogue.placed
         )
 
-    def bits_in_history(self, tag: Tag) -> float:
-        """Return how much a tag tells of an item of the history: log2(items / that have it)."""
-        place = self.catalogue.tag_index.get(tag)
-        has_it = 0 if place is None else int(self._tags_in_history[place])
-        return math.log2(max(1, len(self.history)) / max(1, has_it))
+    @cached_property
+    @measured("model")
+    def statements(self) -> list[Statement]:
+        """What can be said of the person."""
+        return statements(self.profile)
+
+    def leans_to(self, tag: Tag) -> bool:
+        """Return whether the leaning towards a tag is positive."""
+        return float(self.profile.leaning_values[self.catalogue.tag_index[tag]]) > 0
+
+    def part_of_history(self, tag: Tag) -> float:
+        """Return the share of the history's items that have a tag."""
+        has_it = self._tags_in_history[self.catalogue.tag_index[tag]]
+        return float(has_it) / max(1, len(self.history))
 
     @cached_property
     def _tags_in_history(self) -> NDArray[Any]:

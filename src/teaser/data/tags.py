@@ -128,7 +128,9 @@ def name_key(value: str) -> str:
 
 def _stem(word: str) -> str:
     """Return a word without the ending of a plural; party, parties and partie have one stem."""
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+    if word.endswith(("ches", "shes", "sses", "xes")):
+        word = word[:-2]
+    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
     return re.sub(r"(?:ie|y)$", "i", word) if len(word) > 3 else word
 

@@ -374,10 +374,14 @@ class _Groups:
         able &= (expected >= _LEAST_EXPECTED) & (self.own < _LESS * expected)
         able &= self.facts.telling & ~self.facts.unsaid & ~self.facts.places
         found: list[Statement] = []
+        often = np.flatnonzero(self.facts.declared & (self.own >= _LEAST_OWN)).tolist()
+        chosen = [self.profile.tags[self._members(other)[0]].value for other in often]
         order = np.argsort(-_surprise(self.own, expected), kind="stable")
         for g in order[able[order]].tolist():
-            # Who mostly chooses concerts chooses plays less.
-            is_implied = self.facts.rivals(g)[said].any()
+            # Who mostly chooses concerts chooses plays less. Who chose fantasy-sci-fi does not
+            # avoid sci-fi-fantasy.
+            name = self.profile.tags[self._members(g)[0]].value
+            is_implied = self.facts.rivals(g)[said].any() or not differing_names([name], 1, chosen)
             if len(found) < most and not is_implied and not self._nested(g).intersection(said):
                 found.append(self.statement("known", -1, g))
                 said.append(g)

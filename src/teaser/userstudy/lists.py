@@ -19,6 +19,7 @@ from teaser.app.pages.cards import (
     ProfileView,
     ReasonRow,
     TagRow,
+    brief,
     card_views,
     narrowed,
     profile_view,
@@ -31,12 +32,10 @@ from teaser.errors import ParameterError
 from teaser.explain import Reason, ViewedReason
 from teaser.profile import GENERAL, NOT_STATED
 from teaser.recommend import Recommendation
-from teaser.steer import Statement, statements
+from teaser.steer import Statement
 from teaser.userstudy.plan import Arm, UserStudy
 from teaser.userstudy.store import StudyStore
 
-# Statements beside a list, as on the page of the site.
-_STATEMENTS = {"known": 2, "guessed": 1, "away": 1}
 # Numbers of another machine may differ in the last digits.
 _CLOSE = {"rel_tol": 1e-6, "abs_tol": 1e-9}
 
@@ -126,7 +125,7 @@ class ShownList:
     @cached_property
     def statements(self) -> list[Statement]:
         """What is said of the person beside the list."""
-        found = statements(self.personal.profile, **_STATEMENTS) if self.arm.statements else []
+        found = brief(self.personal.statements) if self.arm.statements else []
         return [] if self.personal.is_new else found
 
     def record(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from teaser.explain import BoostName, Reason, ViewedReason
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
 from teaser.recommend import Recommendation
-from teaser.steer import Statement, statements, undo_presses
+from teaser.steer import Statement, undo_presses
 
 # The tags of a feature that the profile shows, and those of all features that the list's page does.
 SHOWN_TAGS = 6
@@ -164,9 +164,8 @@ def profile_view(
 
     `is_own=False` is for a profile that somebody else shared, `is_brief` for the page of the list.
     """
-    most = {"known": 2, "guessed": 1, "away": 1} if is_brief else {}
     said = []
-    for each in statements(personal.profile, **most):
+    for each in brief(personal.statements) if is_brief else personal.statements:
         denial = undo_presses(each, personal.learned, personal.presses)
         said.append(
             StatementView(
@@ -181,6 +180,17 @@ def profile_view(
         strongest=_rows(_strongest(personal), personal, texts),
         certainty=describe_certainty(personal, texts, is_own=is_own),
     )
+
+
+def brief(told: Sequence[Statement]) -> list[Statement]:
+    """Return the statements that stand beside a list: two that are known, a guess, one away."""
+    left = {("known", 1): 2, ("guessed", 1): 1, ("known", -1): 1}
+    found = []
+    for each in told:
+        left[each.kind, each.leaning] -= 1
+        if left[each.kind, each.leaning] >= 0:
+            found.append(each)
+    return found
 
 
 def general_row(personal: PersonalModel, texts: Texts) -> TagRow | None:
@@ -369,9 +379,13 @@ _FIRST_FACTS = (
 _LEAST_BITS = 0.5
 # How many tags and viewed items a card names, and how many tags that these share with the item:
 # rare ones, or a kind.
-N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.5
+N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.0
 # They are among so many viewed items that add most, and add at least this part of the first's.
 N_FIRST, _LEAST_PART = 20, 0.2
+# What they share with the item, places apart, tells at least so much.
+_CLEAR_BITS = 2.5
+# More of the history than this has what it shares with most items.
+_MOST_OF_HISTORY = 0.6
 # A tag is told that this share of the history's items carry, or so many times the root of their
 # number. Without any, it is one that one item of at most so many carries.
 _LEAST_SHARE, _LEAST_ROOT, _FEW = 0.4, 0.65, 4
@@ -507,7 +521,9 @@ def describe_reasons(
         What each viewed item adds to the score in all.
     """
     pressed = personal.presses if is_own else {}
-    told = [r for r in entry.reasons if isinstance(r, Reason)]
+    told = _known_reasons(entry, personal) if viewed else []
+    said = {tag for reason in told for tag in reason.tags}
+    told += [r for r in entry.reasons if isinstance(r, Reason) and said.isdisjoint(r.tags)]
     # A group that is named by items is told by the viewed items, where there are any.
     able = [r for r in told if r.contribution > 0 and not (viewed and r.tag.is_titles)]
     # A bare number, such as a year, tells little.
@@ -542,6 +558,22 @@ def describe_reasons(
     if entry.general > 0:
         return texts.html("Liked by many.")
     return texts.html("Many small reasons; none stands out.")
+
+
+def _known_reasons(entry: Recommendation, personal: PersonalModel) -> list[Reason]:
+    """Return the tags of what is known of the person that the item has and that speak for it."""
+    model, profile = personal.catalogue.model, personal.profile
+    row = model.decoder_[[model.items_.index_of(entry.item_id)]]
+    added = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+    shares, found = {r.tag: r.share for r in entry.reasons if isinstance(r, Reason)}, []
+    for each in personal.statements:
+        places = [place for tag in each.tags if (place := profile.place_of(tag)) in added]
+        part = sum(float(profile.values[place]) * added[place] for place in places)
+        if each.kind == "known" and part > 0 and not each.tags[0].discovered:
+            tags = tuple(profile.tags[place] for place in places)
+            share, own = max(shares.get(tag, 0.0) for tag in tags), each.evidence
+            found.append(Reason(tags[0], part, share, part, tags=tags, own=own.own, of=own.of))
+    return found
 
 
 def _describe_against(
@@ -587,12 +619,10 @@ def _describe_viewed(
     shared, sizes = dict[ItemId, list[Tag]](), dict[ItemId, float]()
     for i in first:
         tags = shared_tags(catalogue, item_id, i)
-        bits = {tag: min(catalogue.bits(tag), personal.bits_in_history(tag)) for tag in tags}
-        # What most of the history has does not tell why it is this item.
-        tags = [tag for tag in tags if is_any or bits[tag] >= _LEAST_BITS]
-        has_kind = is_any or not all(tag.is_place for tag in tags)
-        shared[i] = _differing(tags, said) if has_kind else []
-        sizes[i] = viewed[i] * sum(bits.values()) ** 2
+        tags = [tag for tag in tags if _is_why(tag, personal)]
+        is_clear = sum(catalogue.bits(t) for t in tags if not t.is_place) >= _CLEAR_BITS
+        shared[i] = _differing(tags, said) if is_clear or is_any else []
+        sizes[i] = viewed[i] * sum(map(catalogue.bits, tags)) ** 2
     able = sorted((i for i in first if shared[i]), key=lambda i: -sizes[i])
     named, common = able[:1], shared[able[0]] if able else []
     for other in able[1:]:
@@ -614,6 +644,18 @@ def _describe_viewed(
     if len(named) > 1:
         return texts.html("{items} (all {tags})", items=name, tags=both_have)
     return texts.html("{item} (both {tags})", item=name, tags=both_have)
+
+
+def _is_why(tag: Tag, personal: PersonalModel) -> bool:
+    """Whether to share a tag tells why an item is there.
+
+    What most of the history has does not tell it, nor what the person does not lean to, such as a
+    label. A name or a kind always tells something.
+    """
+    if personal.part_of_history(tag) > _MOST_OF_HISTORY:
+        return False
+    is_name = tag in _known_names(personal.catalogue)
+    return is_name or not _fact_rank(tag.feature) or personal.leans_to(tag)
 
 
 def _differing(tags: Sequence[Tag], said: Sequence[str]) -> list[Tag]:
