@@ -155,7 +155,9 @@ def differing_names(names: Iterable[str], n: int = 3, said: Iterable[str] = ()) 
 
 
 def _long_words(name: str) -> set[str]:
-    return {word[:5] for word in re.findall(r"[^\W\d_]{4,}", name.casefold())}
+    """Return what two names that say the same have in common."""
+    long = re.findall(r"[^\W\d_]{4,}", name.casefold())
+    return {name_key(name), *(word[:5] for word in long)}
 
 
 def most_frequent(tags: Sequence[Tag], counts: Sequence[int], n: int = 3) -> dict[str, list[str]]:

@@ -300,7 +300,7 @@ class _Groups:
                     gain = np.where(able & some, self._gain(expected, is_first=False), -np.inf)
                 if not gain.max(initial=-np.inf) >= 0:
                     break
-                g = self._best_known(int(gain.argmax()), gain >= 0)
+                g = self._best_known(int(gain.argmax()), able & some)
                 found.append(self.statement("known", 1, g))
                 able &= (self.facts.mostly != g) & ~self.facts.rivals(g)
                 # Of the items that carry it, others are to be expected more often, or less.
