@@ -234,7 +234,7 @@ def test_a_group_is_told_by_items_of_the_own_history_after_what_metadata_name() 
     dataset = demo.dataset(n_events=400, n_users=1500)
     model = Teaser(discovered=DiscoveredTags(), tol=1e-2).fit(dataset)
     n_groups = 0
-    for user in range(330):
+    for user in range(600, 830):
         found = statements(model.profile(dataset.history(dataset.users[user])), known=6)
         known = [s for s in found if (s.kind, s.leaning) == ("known", 1)]
         assert [s.tags[0].discovered for s in known] == sorted(s.tags[0].discovered for s in known)

@@ -150,6 +150,11 @@ class Statement:
     mostly: Tag | None = None
     because: "Statement | None" = None
 
+    @property
+    def is_place(self) -> bool:
+        """Whether it says where most items of the history are."""
+        return self.kind == "known" and self.leaning > 0 and self.tags[0].is_place
+
 
 def statements(
     profile: Profile, *, known: int = 3, guessed: int = 1, away: int = 2
@@ -243,10 +248,12 @@ def say(statement: Statement) -> str:
             return f"A guess: you may like {named}. None {of} has it yet."
         why = f"{_name(because)} ({because.evidence.own:,} {of})"
         return f"A guess: you may like {named}, because of {why}. None of them has it yet."
-    way = "towards" if statement.leaning > 0 else "away from"
+    way = "lean towards" if statement.leaning > 0 else "lean away from"
+    if statement.is_place:
+        way = "mostly choose what is in"
     n, out_of = evidence.in_others
     own = f"{evidence.own:,}" if evidence.own else "none"
-    return f"You lean {way} {named}: {own} of your {evidence.of:,}, {n} in {out_of:,} for others."
+    return f"You {way} {named}: {own} of your {evidence.of:,}, {n} in {out_of:,} for others."
 
 
 def _name(statement: Statement) -> str:
@@ -292,12 +299,12 @@ class _Groups:
         able = able & self._agrees() & (declared | self._is_described())
         left, expected = set(self.liked), len(self.liked) * others
         found: list[Statement] = []
-        # What metadata name is said before groups that the fit found, which are named by items.
-        for some in (declared, ~declared):
+        # What somebody chooses is said before where that is, and what metadata name before groups
+        # that the fit found, which are named by items.
+        places = self.facts.places
+        for some in (declared & ~places, places, ~declared):
             while len(found) < most:
                 gain = np.where(able & some, self._gain(expected, is_first=not found), -np.inf)
-                if not found and not gain.max(initial=-np.inf) >= 0:
-                    gain = np.where(able & some, self._gain(expected, is_first=False), -np.inf)
                 if not gain.max(initial=-np.inf) >= 0:
                     break
                 g = self._best_known(int(gain.argmax()), able & some)
@@ -328,7 +335,9 @@ class _Groups:
         first statement is the plainest fact; of others the leaning counts more.
         """
         weight, most, least = _PLAIN if is_first else _FURTHER
-        gain = _surprise(self.own, expected) + weight * np.minimum(self.strength, most)
+        surprise = _surprise(self.own, expected)
+        # The leaning bears out what the history says, and does not take its place.
+        gain = surprise + np.minimum(weight * np.minimum(self.strength, most), 2 * surprise)
         able = (self.own > expected) & (is_first | (self.strength >= _CLEAR))
         found: Array = np.where(able, gain - self.facts.costs - least, -np.inf)
         return found

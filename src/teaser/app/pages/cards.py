@@ -349,6 +349,16 @@ def _describe_statement(
         )
     n, total = map(texts.integer, evidence.in_others)
     numbers = {"tags": tags, "own": texts.integer(evidence.own), "of": of, "n": n, "total": total}
+    if statement.is_place and is_own:
+        return texts.html(
+            "You mostly choose what is in {tags}: {own} of your {of}, {n} in {total} for others.",
+            **numbers,
+        )
+    if statement.is_place:
+        return texts.html(
+            "They mostly choose what is in {tags}: {own} of their {of}, {n} in {total} for others.",
+            **numbers,
+        )
     if statement.leaning > 0 and is_own:
         return texts.html(
             "You lean towards {tags}: {own} of your {of}, {n} in {total} for others.", **numbers
@@ -381,7 +391,7 @@ _LEAST_BITS = 0.5
 # rare ones, or a kind.
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.0
 # They are among so many viewed items that add most, and add at least this part of the first's.
-N_FIRST, _LEAST_PART = 20, 0.2
+N_FIRST, _LEAST_PART = 20, 0.1
 # What they share with the item, places apart, tells at least so much.
 _CLEAR_BITS = 2.5
 # More of the history than this has what it shares with most items.
@@ -620,8 +630,9 @@ def _describe_viewed(
     for i in first:
         tags = shared_tags(catalogue, item_id, i)
         tags = [tag for tag in tags if _is_why(tag, personal)]
-        is_clear = sum(catalogue.bits(t) for t in tags if not t.is_place) >= _CLEAR_BITS
-        shared[i] = _differing(tags, said) if is_clear or is_any else []
+        new = _differing(tags, said)
+        is_clear = sum(catalogue.bits(t) for t in new if not t.is_place) >= _CLEAR_BITS
+        shared[i] = new if is_clear or is_any else []
         sizes[i] = viewed[i] * sum(map(catalogue.bits, tags)) ** 2
     able = sorted((i for i in first if shared[i]), key=lambda i: -sizes[i])
     named, common = able[:1], shared[able[0]] if able else []
@@ -640,7 +651,7 @@ def _describe_viewed(
         name = texts.html("{titles}, which they viewed", titles=titles)
     both_have = texts.join(joint_names(common, catalogue, texts, full=False))
     if not both_have:
-        return texts.html("{items} (chosen by the same people)", items=name)
+        return texts.html("{items} (often chosen together)", items=name)
     if len(named) > 1:
         return texts.html("{items} (all {tags})", items=name, tags=both_have)
     return texts.html("{item} (both {tags})", item=name, tags=both_have)
