@@ -19,7 +19,7 @@ from teaser.profile import GENERAL, POPULARITY, Profile
 from teaser.steer import Evidence, Statement, say, statements, undo_presses
 
 JAZZ, ROCK, FOLK = (Tag("style", name) for name in ("Jazz", "Rock", "Folk"))
-BEBOP = Tag("labels", "bebop")
+BEBOP = Tag("genres", "bebop")
 N_ITEMS, STYLES = 120, ("Jazz", "Rock", "Folk", "Opera", "Techno")
 
 
@@ -34,7 +34,7 @@ def taste() -> Teaser:
         for i, style in enumerate(styles)
     ]
     items = pl.DataFrame(
-        {"item": [f"i{i}" for i in range(N_ITEMS)], "style": styles, "labels": labels}
+        {"item": [f"i{i}" for i in range(N_ITEMS)], "style": styles, "genres": labels}
     )
     rows = []
     for user in range(400):
@@ -43,7 +43,7 @@ def taste() -> Teaser:
         few += rng.choice(N_ITEMS, 3, replace=False).tolist()
         rows += [(f"u{user}", f"i{i}") for i in set(few)]
     seen = pl.DataFrame(rows, schema=["user", "item"], orient="row")
-    rules = Rules((Category("style"), ListOf("labels")))
+    rules = Rules((Category("style"), ListOf("genres")))
     dataset = Dataset.from_tables(seen, items, user="user", item="item", rules=rules)
     return Teaser(l2_weights=20, l2_encoder=20, remainder=Remainder(neighbours=10)).fit(dataset)
 
@@ -55,7 +55,7 @@ def of_style(style: str, n: int) -> list[str]:
 
 
 HISTORIES = st.lists(st.integers(0, N_ITEMS - 1).map(lambda i: f"i{i}"), max_size=12, unique=True)
-TAGS = [JAZZ, ROCK, FOLK, Tag("labels", "jazz"), Tag("labels", "venue 3")]
+TAGS = [JAZZ, ROCK, FOLK, Tag("genres", "jazz"), Tag("genres", "venue 3")]
 PRESSES = st.dictionaries(st.sampled_from(TAGS), st.integers(-5, 5))
 
 

@@ -78,7 +78,12 @@ class Tag:
     @property
     def is_place(self) -> bool:
         """Whether it says where an item is."""
-        return not PLACES.isdisjoint(feature_words(self.feature).casefold().split())
+        return _has_word(self.feature, PLACES)
+
+    @property
+    def is_kind(self) -> bool:
+        """Whether it says what an item is, such as a genre."""
+        return _has_word(self.feature, KINDS)
 
     @property
     def label(self) -> str:
@@ -107,8 +112,13 @@ class Tag:
         return cls(feature, value)
 
 
-# Words of features that say where an item is.
+# Words of features that say what an item is, and where.
+KINDS = frozenset({"type", "kind", "category", "categories", "genre", "genres"})
 PLACES = frozenset({"town", "city", "place", "venue", "location", "region", "province"})
+
+
+def _has_word(feature: str, words: frozenset[str]) -> bool:
+    return not words.isdisjoint(feature_words(feature).casefold().split())
 
 
 def name_key(value: str) -> str:

@@ -5,7 +5,7 @@ how often people of whom something was said chose such items afterwards, against
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -57,7 +57,8 @@ class _TagFacts:
     """What statements need to know of a model's groups of near-equal tags, found once (groups).
 
     `declared` are those with a tag of the metadata, `telling` those that tell something also where
-    no item of the history has them, and `unsaid` years, ages, prices and values that say nothing.
+    no item of the history has them, `guessable` those of them that are names, kinds or a feature's
+    only value, and `unsaid` years, ages, prices and values that say nothing.
     `names` are those of features of which few items carry each tag, such as actors, and `places`
     say where an item is. `mostly` is for each group that is named by titles the group of the tag
     that describes it; -1 for none, and for others. `costs` are the logarithms of how many tags the
@@ -67,6 +68,7 @@ class _TagFacts:
 
     declared: Array
     telling: Array
+    guessable: Array
     unsaid: Array
     names: Array
     places: Array
@@ -359,7 +361,7 @@ class _Groups:
 
     def _guesses(self, able: Array, said: list[int], most: int) -> list[Statement]:
         """Return guesses, each with what it follows from."""
-        able = able & (self.strength >= _STRONG) & (self.own == 0) & self.facts.telling
+        able = able & (self.strength >= _STRONG) & (self.own == 0) & self.facts.guessable
         able &= (len(self.liked) * self.others < 1) & (self.others >= _LEAST_RATE)
         # What follows from the person's own presses is not what people like them choose.
         able &= self._unpressed() >= _STRONG
@@ -370,7 +372,7 @@ class _Groups:
         for g in order[able[order]].tolist():
             if len(found) == most:
                 break
-            because = self._because(g)
+            because = self._because(g, said)
             if because is not None:
                 found.append(self.statement("guessed", 1, g, because))
                 said.append(g)
@@ -445,9 +447,10 @@ class _Groups:
         scores[list(self.profile.places)] = -np.inf
         return self.base.group_carriers.count_in(np.argsort(-scores, kind="stable")[:_FIRST])
 
-    def _because(self, g: int) -> Statement | None:
+    def _because(self, g: int, said: Collection[int]) -> Statement | None:
         """Return what a guess follows from, of what the history has more often than others.
 
+        What was said comes first.
         That who likes Ghent may like a place in Ghent says nothing, nor that who likes economics
         may like economics-business.
         """
@@ -459,6 +462,7 @@ class _Groups:
         guess = self.profile.tags[self._members(g)[0]].value
         expected = len(self.liked) * self.others
         order = np.argsort(-self._gain(expected, is_first=True), kind="stable")
+        order = np.append(np.array(list(said), dtype=np.int64), order)
         for best in order[(agrees & (by_group >= least))[order]].tolist():
             names = [guess, self.profile.tags[self._members(best)[0]].value]
             if best not in nested and len(differing_names(names)) > 1:
@@ -577,6 +581,9 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     single[group[alone]] = numbers[alone]
     is_name = carried_by < _NAMES * items.shape[1] * np.maximum(sizes, 1)
 
+    kinds = np.array([tag.is_kind for tag in tags], dtype=bool)
+    can_guess = ~places & (is_name[numbers] | is_single[numbers] | kinds)
+
     def groups_of(which: Array) -> Array:
         out = np.zeros(n_groups, dtype=bool)
         out[group[which & (group >= 0)]] = True
@@ -585,6 +592,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     return _TagFacts(
         groups_of(declared),
         groups_of(declared & words & common[numbers]),
+        groups_of(declared & words & common[numbers] & can_guess),
         groups_of(np.array(unsaid, dtype=bool)),
         groups_of(declared & is_name[numbers]),
         groups_of(places),

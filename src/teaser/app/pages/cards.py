@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue, known_tags
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
-from teaser.data.tags import PLACES, Tag, differing_names
+from teaser.data.tags import KINDS, PLACES, Tag, differing_names
 from teaser.explain import BoostName, Reason, ViewedReason
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -381,7 +381,7 @@ N_FACTS = 4
 # The features of which a value comes first in the line of facts, by the words that data use for
 # them: what an item is, where it is, what it costs.
 _FIRST_FACTS = (
-    frozenset({"type", "kind", "category", "categories", "genre", "genres"}),
+    KINDS,
     PLACES - {"region", "province"},
     frozenset({"price", "cost", "fee"}),
 )
@@ -392,13 +392,13 @@ _LEAST_BITS = 0.5
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.0
 # They are among so many viewed items that add most, and add at least this part of the first's.
 N_FIRST, _LEAST_PART = 20, 0.1
-# What they share with the item, places apart, tells at least so much.
-_CLEAR_BITS = 2.5
+# What they share with the item, places apart, tells at least so much; one tag at most so much.
+_CLEAR_BITS, _MOST_BITS = 2.5, 4.5
 # More of the history than this has what it shares with most items.
 _MOST_OF_HISTORY = 0.6
 # A tag is told that this share of the history's items carry, or so many times the root of their
-# number. Without any, it is one that one item of at most so many carries.
-_LEAST_SHARE, _LEAST_ROOT, _FEW = 0.4, 0.65, 4
+# number.
+_LEAST_SHARE, _LEAST_ROOT = 0.4, 0.65
 # The tags of a feature are names if they are on less than this share of the items in the mean.
 _NAMES = 0.01
 # A card says that an item lacks a tag only of those that at least one in sixteen has.
@@ -541,8 +541,6 @@ def describe_reasons(
     tags = [r for r in able if r in known or _is_pressed(r, pressed)][:N_TAGS]
     clause = _describe_viewed(entry.item_id, viewed, tags, personal, texts, is_own=is_own)
     if not tags and not clause:
-        tags = [r for r in able if r.own and _FEW * r.own >= (r.of or 0)][:N_TAGS]
-    if not tags and not clause:
         clause = _describe_viewed(
             entry.item_id, viewed, [], personal, texts, is_own=is_own, is_any=True
         )
@@ -633,7 +631,7 @@ def _describe_viewed(
         new = _differing(tags, said)
         is_clear = sum(catalogue.bits(t) for t in new if not t.is_place) >= _CLEAR_BITS
         shared[i] = new if is_clear or is_any else []
-        sizes[i] = viewed[i] * sum(map(catalogue.bits, tags)) ** 2
+        sizes[i] = viewed[i] * _bits_of(catalogue, tags) ** 2 / _bits_of_item(catalogue, i)
     able = sorted((i for i in first if shared[i]), key=lambda i: -sizes[i])
     named, common = able[:1], shared[able[0]] if able else []
     for other in able[1:]:
@@ -655,6 +653,17 @@ def _describe_viewed(
     if len(named) > 1:
         return texts.html("{items} (all {tags})", items=name, tags=both_have)
     return texts.html("{item} (both {tags})", item=name, tags=both_have)
+
+
+def _bits_of(catalogue: Catalogue, tags: Collection[Tag]) -> float:
+    """Return how much tags tell; one actor of a film tells no more of it than its kind does."""
+    return sum(min(_MOST_BITS, catalogue.bits(tag)) for tag in tags)
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def _bits_of_item(catalogue: Catalogue, item_id: ItemId) -> float:
+    """Return how much all that could be shared with an item tells."""
+    return max(1.0, _bits_of(catalogue, shared_tags(catalogue, item_id, item_id)))
 
 
 def _is_why(tag: Tag, personal: PersonalModel) -> bool:
