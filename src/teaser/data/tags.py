@@ -155,19 +155,18 @@ def differing_names(names: Iterable[str], n: int = 3, said: Iterable[str] = ()) 
     >>> differing_names(["graphic-novels", "comics-graphic-novel", "Kelley", "Doohan"])
     ['graphic-novels', 'Kelley', 'Doohan']
     """
-    found, used = list[str](), set[str]().union(*map(_long_words, said))
+    found, used = list[str](), set[str]().union(*map(long_words, said))
     for name in dict.fromkeys(names):
-        words = _long_words(name)
+        words = {name_key(name), *long_words(name)}
         if used.isdisjoint(words):
             found.append(name)
             used |= words
     return found[:n]
 
 
-def _long_words(name: str) -> set[str]:
-    """Return what two names that say the same have in common."""
-    long = re.findall(r"[^\W\d_]{4,}", name.casefold())
-    return {name_key(name), *(word[:5] for word in long)}
+def long_words(name: str) -> set[str]:
+    """Return the first five letters of each word of a name that has four or more."""
+    return {word[:5] for word in re.findall(r"[^\W\d_]{4,}", name.casefold())}
 
 
 def most_frequent(tags: Sequence[Tag], counts: Sequence[int], n: int = 3) -> dict[str, list[str]]:

@@ -25,9 +25,11 @@ Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores: those that are known,
 # guessed and avoided are at least so large.
 _LEAN, _STRONG, _AWAY = 0.1, 1.0, 0.3
-# What is known stands on three items at least, of which few histories have all, on so many times
-# the root of their number, and on this multiple of everybody's odds.
-_LEAST_OWN, _LEAST_ROOT, _ODDS = 3, 0.5, 2.5
+# What is known stands on three items at least, on so many times the root of the history for a name
+# and for others, and on this multiple of everybody's odds.
+_LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), 2.5
+# A place is that of most items.
+_MOSTLY_THERE = 0.6
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
 # evidence: of the first statement, and of others, whose leaning is at least `_CLEAR`.
 _PLAIN, _FURTHER, _CLEAR = (1.0, 2.0, 0.0), (3.0, 3.0, 3.0), 0.5
@@ -57,8 +59,8 @@ class _TagFacts:
     """What statements need to know of a model's groups of near-equal tags, found once (groups).
 
     `declared` are those with a tag of the metadata, `telling` those that tell something also where
-    no item of the history has them, `guessable` those of them that are names, kinds or a feature's
-    only value, and `unsaid` years, ages, prices and values that say nothing.
+    no item of the history has them, `guessable` those of them that are kinds or a feature's only
+    value, and `unsaid` years, ages, prices and values that say nothing.
     `names` are those of features of which few items carry each tag, such as actors, and `places`
     say where an item is. `mostly` is for each group that is named by titles the group of the tag
     that describes it; -1 for none, and for others. `costs` are the logarithms of how many tags the
@@ -321,11 +323,12 @@ class _Groups:
     def _agrees(self) -> Array:
         """Return of which groups history and leaning say that the person leans towards them."""
         own, others, n = self.own, self.others, len(self.liked)
-        found: Array = own >= max(min(_LEAST_OWN, n), _LEAST_ROOT * np.sqrt(n))
+        root = np.where(self.facts.names, *_LEAST_ROOTS) * np.sqrt(n)
+        found: Array = own >= np.maximum(min(_LEAST_OWN, n), root)
         # The odds, so that of a tag that half of all choices carry more can be said.
         found &= own * (1 - others) >= _ODDS * others * (n - own)
         # Where somebody goes tells less than what for, unless it is most of the history.
-        found &= ~self.facts.places | (2 * own >= n)
+        found &= ~self.facts.places | (own >= _MOSTLY_THERE * n)
         found &= (self.strength >= _LEAN) & ~self.facts.unsaid
         return found
 
@@ -582,7 +585,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     is_name = carried_by < _NAMES * items.shape[1] * np.maximum(sizes, 1)
 
     kinds = np.array([tag.is_kind for tag in tags], dtype=bool)
-    can_guess = ~places & (is_name[numbers] | is_single[numbers] | kinds)
+    can_guess = ~places & ~is_name[numbers] & (is_single[numbers] | kinds)
 
     def groups_of(which: Array) -> Array:
         out = np.zeros(n_groups, dtype=bool)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue, known_tags
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
-from teaser.data.tags import KINDS, PLACES, Tag, differing_names
+from teaser.data.tags import KINDS, PLACES, Tag, differing_names, long_words
 from teaser.explain import BoostName, Reason, ViewedReason
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -391,7 +391,7 @@ _LEAST_BITS = 0.5
 # rare ones, or a kind.
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.0
 # They are among so many viewed items that add most, and add at least this part of the first's.
-N_FIRST, _LEAST_PART = 20, 0.1
+N_FIRST, _LEAST_PART = 50, 0.1
 # What they share with the item, places apart, tells at least so much; one tag at most so much.
 _CLEAR_BITS, _MOST_BITS = 2.5, 4.5
 # More of the history than this has what it shares with most items.
@@ -631,7 +631,8 @@ def _describe_viewed(
         new = _differing(tags, said)
         is_clear = sum(catalogue.bits(t) for t in new if not t.is_place) >= _CLEAR_BITS
         shared[i] = new if is_clear or is_any else []
-        sizes[i] = viewed[i] * _bits_of(catalogue, tags) ** 2 / _bits_of_item(catalogue, i)
+        alike = _bits_of(catalogue, tags) + _MOST_BITS * _is_series(catalogue, item_id, i)
+        sizes[i] = viewed[i] * alike**2 / _bits_of_item(catalogue, i)
     able = sorted((i for i in first if shared[i]), key=lambda i: -sizes[i])
     named, common = able[:1], shared[able[0]] if able else []
     for other in able[1:]:
@@ -655,6 +656,16 @@ def _describe_viewed(
     return texts.html("{item} (both {tags})", item=name, tags=both_have)
 
 
+def _is_series(catalogue: Catalogue, one: ItemId, other: ItemId) -> bool:
+    """Return whether two titles share a word, as those of a series do."""
+    return not _title_words(catalogue, one).isdisjoint(_title_words(catalogue, other))
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def _title_words(catalogue: Catalogue, item_id: ItemId) -> set[str]:
+    return long_words(catalogue.model.title(catalogue.model.items_.index_of(item_id)) or "")
+
+
 def _bits_of(catalogue: Catalogue, tags: Collection[Tag]) -> float:
     """Return how much tags tell; one actor of a film tells no more of it than its kind does."""
     return sum(min(_MOST_BITS, catalogue.bits(tag)) for tag in tags)
@@ -670,12 +681,13 @@ def _is_why(tag: Tag, personal: PersonalModel) -> bool:
     """Whether to share a tag tells why an item is there.
 
     What most of the history has does not tell it, nor what the person does not lean to, such as a
-    label. A name or a kind always tells something.
+    label or a broad kind. A name, or a kind of few items, always tells something.
     """
     if personal.part_of_history(tag) > _MOST_OF_HISTORY:
         return False
-    is_name = tag in _known_names(personal.catalogue)
-    return is_name or not _fact_rank(tag.feature) or personal.leans_to(tag)
+    catalogue = personal.catalogue
+    is_narrow = tag.is_kind and catalogue.bits(tag) >= _SHARED_BITS
+    return is_narrow or tag in _known_names(catalogue) or personal.leans_to(tag)
 
 
 def _differing(tags: Sequence[Tag], said: Sequence[str]) -> list[Tag]:
