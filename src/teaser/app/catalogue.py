@@ -17,6 +17,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import polars as pl
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from teaser.app.monitoring import measured
@@ -24,7 +25,7 @@ from teaser.app.state import ListFilter, State, within_range
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import ItemId
 from teaser.data.rules import Category, ListOf
-from teaser.data.tags import Tag, resolve_tag
+from teaser.data.tags import Tag, long_words, resolve_tag
 from teaser.errors import ParameterError, SearchTimeoutError, TeaserError
 from teaser.model.filters import NO_FILTERS
 from teaser.model.scores import Scored
@@ -616,6 +617,22 @@ class PersonalModel:
         return self.catalogue.model.tag_table_.carriers.count_in(np.array(self.learned.places))
 
     @measured("model")
+    def likeness(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how alike items and those of the history are, by what metadata say (0 to 1).
+
+        It is the cosine of the tags that they share, rare ones counting more. Titles that share a
+        word, as those of a series do, make half of it.
+        """
+        seen = np.array(self.learned.places, dtype=np.int64)
+        rows = declared_rows(self.catalogue)
+        found = np.asarray((rows[places] @ rows[seen].T).todense())
+        words = [title_words(self.catalogue, place) for place in seen.tolist()]
+        for row, place in zip(found, places.tolist(), strict=True):
+            own = title_words(self.catalogue, place)
+            row += [0.0 if own.isdisjoint(other) else 1.0 for other in words]
+        return found / 2
+
+    @measured("model")
     def viewed_parts(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what each item of the history adds to the scores of some items, in all."""
         return self.catalogue.model.viewed_parts(self.learned, places)
@@ -624,6 +641,31 @@ class PersonalModel:
     def scored(self) -> Scored:
         """The scores, from which matches follow."""
         return Scored(self.scores)
+
+
+# How much one tag tells counts up to this: one actor of a film no more than its kind.
+_MOST_BITS = 4.5
+
+
+@cached_per_catalogue(1)
+def declared_rows(catalogue: Catalogue) -> sp.csr_array:
+    """Return what metadata say of each item, as rows of length 1 (items x tags)."""
+    table = catalogue.model.tag_table_
+    bits = [
+        0.0
+        if tag.discovered or tag.is_bare or tag.is_practical or tag in (POPULARITY, GENERAL)
+        else min(_MOST_BITS, catalogue.bits(tag)) * (0.5 if tag.is_place else 1.0)
+        for tag in table.tags
+    ]
+    rows = sp.csr_array(table.carriers.items.T * np.array(bits))
+    lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
+    return sp.csr_array(sp.diags_array(1.0 / np.maximum(lengths, 1e-9)) @ rows)
+
+
+@cached_per_catalogue(20_000)
+def title_words(catalogue: Catalogue, place: int) -> set[str]:
+    """Return what the title of an item has in common with those of its series."""
+    return long_words(catalogue.model.title(place) or "")
 
 
 def net_presses(catalogue: Catalogue, presses: Mapping[Any, int]) -> dict[Tag, int]:

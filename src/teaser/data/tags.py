@@ -82,8 +82,13 @@ class Tag:
 
     @property
     def is_kind(self) -> bool:
-        """Whether it says what an item is, such as a genre."""
-        return _has_word(self.feature, KINDS)
+        """Whether it says what an item is or is about, such as a genre or a theme."""
+        return _has_word(self.feature, KINDS | THEMES)
+
+    @property
+    def is_practical(self) -> bool:
+        """Whether it says when an item is, at what price or for what age: no matter of taste."""
+        return _has_word(self.feature, PRACTICAL)
 
     @property
     def label(self) -> str:
@@ -112,8 +117,12 @@ class Tag:
         return cls(feature, value)
 
 
-# Words of features that say what an item is, and where.
+# Words of features that say what an item is, what it is about, where it is, and for whom or when.
 KINDS = frozenset({"type", "kind", "category", "categories", "genre", "genres"})
+THEMES = frozenset({"theme", "themes", "subject", "subjects", "topic", "topics", "style", "styles"})
+PRACTICAL = frozenset(
+    {"certificate", "certification", "mpaa", "rated", "age", "price", "cost", "fee", "day", "days"}
+)
 PLACES = frozenset({"town", "city", "place", "venue", "location", "region", "province"})
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.tags import Tag, differing_names, feature_words
+from teaser.data.tags import Tag, differing_names
 from teaser.errors import ParameterError
 from teaser.explain import join_names, join_values, number_features
 from teaser.leaning import Carriers, LeaningBase
@@ -50,7 +50,6 @@ _MOSTLY, _RARE = 2 / 3, 1 / 8
 _NAMES = 0.01
 _WORD = re.compile(r"[^\W\d_]{3}")
 _YEAR = re.compile("(1[0-9]{3}|20[0-9]{2})s?")
-_NO_TASTE = frozenset({"certificate", "certification", "age", "rated", "mpaa", "price", "cost"})
 _NOTHING = frozenset({"unrated", "not rated", "unknown", "other", "none", "n/a", "everyone", "all"})
 
 
@@ -60,7 +59,7 @@ class _TagFacts:
 
     `declared` are those with a tag of the metadata, `telling` those that tell something also where
     no item of the history has them, `guessable` those of them that are kinds or a feature's only
-    value, and `unsaid` years, ages, prices and values that say nothing.
+    value, and `unsaid` years, practical values and those that say nothing.
     `names` are those of features of which few items carry each tag, such as actors, and `places`
     say where an item is. `mostly` is for each group that is named by titles the group of the tag
     that describes it; -1 for none, and for others. `costs` are the logarithms of how many tags the
@@ -554,9 +553,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
         [bool(_WORD.search(tag.value)) and not tag.is_bare for tag in tags], dtype=bool
     )
     unsaid = [
-        _YEAR.fullmatch(tag.value)
-        or tag.value.casefold() in _NOTHING
-        or not _NO_TASTE.isdisjoint(feature_words(tag.feature).casefold().split())
+        _YEAR.fullmatch(tag.value) or tag.value.casefold() in _NOTHING or tag.is_practical
         for tag in tags
     ]
     mostly, share = np.full(n_groups, -1), counts / items.shape[1]

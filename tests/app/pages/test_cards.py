@@ -144,7 +144,7 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
     names = {item: catalogue.card(item).title for item in (other, alone)}
     assert f"<b>{names[other]}</b>, which you viewed (both {label}" in told
     assert names[alone] not in told  # the other tells more
-    told = describe_reasons(entry, personal, EN, {other: 0.05, alone: 0.8})
+    told = describe_reasons(entry, personal, EN, {alone: 0.8})
     assert told == f"Because of <b>{names[alone]}</b>, which you viewed (often chosen together)."
     liked = replace(entry, general=3.0, general_share=0.8)
     told = describe_reasons(liked, personal, EN, {alone: 0.8})

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from teaser.app.catalogue import Card, Catalogue, PersonalModel, cached_per_catalogue, known_tags
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.data.matrix import ItemId
-from teaser.data.tags import KINDS, PLACES, Tag, differing_names, long_words
+from teaser.data.tags import KINDS, PLACES, Tag, differing_names
 from teaser.explain import BoostName, Reason, ViewedReason
 from teaser.model.scores import top_k
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -390,10 +390,10 @@ _LEAST_BITS = 0.5
 # How many tags and viewed items a card names, and how many tags that these share with the item:
 # rare ones, or a kind.
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.0
-# They are among so many viewed items that add most, and add at least this part of the first's.
-N_FIRST, _LEAST_PART = 50, 0.1
-# What they share with the item, places apart, tells at least so much; one tag at most so much.
-_CLEAR_BITS, _MOST_BITS = 2.5, 4.5
+# They are among so many viewed items that add most, each times how alike it is and this.
+N_FIRST, _BARE_PART = 3, 0.1
+# What they share with the item, places apart, tells at least so much.
+_CLEAR_BITS = 2.5
 # More of the history than this has what it shares with most items.
 _MOST_OF_HISTORY = 0.6
 # A tag is told that this share of the history's items carry, or so many times the root of their
@@ -479,7 +479,10 @@ def card_views(
     catalogue, is_new = personal.catalogue, personal.is_new
     order: Order = "popularity" if personal.state.profiling else "appeal"
     views = []
-    added = personal.viewed_parts(places).tolist() if "viewed" in parts else [[]] * len(places)
+    added: list[list[float]] = [[]] * len(places)
+    if "viewed" in parts:
+        alike = _BARE_PART + personal.likeness(places)
+        added = (personal.viewed_parts(places) * alike).tolist()
     for place, whole, by_item in zip(places.tolist(), personal.entries(places), added, strict=True):
         entry = narrowed(whole, parts)
         viewed = dict(zip(personal.history, by_item, strict=False))
@@ -537,7 +540,7 @@ def describe_reasons(
     # A group that is named by items is told by the viewed items, where there are any.
     able = [r for r in told if r.contribution > 0 and not (viewed and r.tag.is_titles)]
     # A bare number, such as a year, tells little.
-    known = [r for r in able if _is_own(r) and not r.tag.is_bare]
+    known = [r for r in able if _is_own(r) and not (r.tag.is_bare or r.tag.is_practical)]
     tags = [r for r in able if r in known or _is_pressed(r, pressed)][:N_TAGS]
     clause = _describe_viewed(entry.item_id, viewed, tags, personal, texts, is_own=is_own)
     if not tags and not clause:
@@ -618,29 +621,22 @@ def _describe_viewed(
     """Return what was viewed, adds much to an item and is like it, with what both share.
 
     It shares something that the told tags do not say; without any there are two, the second sharing
-    the same. A place alone, or nothing, is shared only with `is_any`.
+    the same. A place alone, or nothing, is shared only with `is_any`. `viewed` is what each viewed
+    item adds, times how alike it is.
     """
     model, catalogue = personal.catalogue.model, personal.catalogue
-    positive = sorted((part, i) for i, part in viewed.items() if part > 0)[::-1]
-    first = [i for part, i in positive[:N_FIRST] if part >= _LEAST_PART * positive[0][0]]
+    order = sorted((i for i in viewed if viewed[i] > 0), key=lambda i: -viewed[i])
     said = [tag.value for reason in told for tag in reason.tags]
-    shared, sizes = dict[ItemId, list[Tag]](), dict[ItemId, float]()
-    for i in first:
-        tags = shared_tags(catalogue, item_id, i)
-        tags = [tag for tag in tags if _is_why(tag, personal)]
+    shared = dict[ItemId, list[Tag]]()
+    for i in order[:N_FIRST]:
+        tags = [tag for tag in shared_tags(catalogue, item_id, i) if _is_why(tag, personal)]
         new = _differing(tags, said)
         is_clear = sum(catalogue.bits(t) for t in new if not t.is_place) >= _CLEAR_BITS
         shared[i] = new if is_clear or is_any else []
-        alike = _bits_of(catalogue, tags) + _MOST_BITS * _is_series(catalogue, item_id, i)
-        sizes[i] = viewed[i] * alike**2 / _bits_of_item(catalogue, i)
-    able = sorted((i for i in first if shared[i]), key=lambda i: -sizes[i])
-    named, common = able[:1], shared[able[0]] if able else []
-    for other in able[1:]:
-        both = [tag for tag in common if tag in shared_tags(catalogue, item_id, other)]
-        if len(named) < N_VIEWED and not told and both[:1] == common[:1]:
-            named, common = [*named, other], both
-    if is_any and not named:
-        named = first[:N_VIEWED]
+    named = [i for i in shared if shared[i]][:1] or order[: N_VIEWED * is_any]
+    common = shared[named[0]] if named else []
+    if common and not told:
+        named += [i for i in shared if i not in named and shared[i] == common][: N_VIEWED - 1]
     if not named:
         return Markup()
     titles = texts.join_html([bold(model.title(model.items_.index_of(i)) or str(i)) for i in named])
@@ -656,38 +652,17 @@ def _describe_viewed(
     return texts.html("{item} (both {tags})", item=name, tags=both_have)
 
 
-def _is_series(catalogue: Catalogue, one: ItemId, other: ItemId) -> bool:
-    """Return whether two titles share a word, as those of a series do."""
-    return not _title_words(catalogue, one).isdisjoint(_title_words(catalogue, other))
-
-
-@cached_per_catalogue(_MAX_CACHED)
-def _title_words(catalogue: Catalogue, item_id: ItemId) -> set[str]:
-    return long_words(catalogue.model.title(catalogue.model.items_.index_of(item_id)) or "")
-
-
-def _bits_of(catalogue: Catalogue, tags: Collection[Tag]) -> float:
-    """Return how much tags tell; one actor of a film tells no more of it than its kind does."""
-    return sum(min(_MOST_BITS, catalogue.bits(tag)) for tag in tags)
-
-
-@cached_per_catalogue(_MAX_CACHED)
-def _bits_of_item(catalogue: Catalogue, item_id: ItemId) -> float:
-    """Return how much all that could be shared with an item tells."""
-    return max(1.0, _bits_of(catalogue, shared_tags(catalogue, item_id, item_id)))
-
-
 def _is_why(tag: Tag, personal: PersonalModel) -> bool:
     """Whether to share a tag tells why an item is there.
 
-    What most of the history has does not tell it, nor what the person does not lean to, such as a
-    label or a broad kind. A name, or a kind of few items, always tells something.
+    What most of the history has does not tell it, nor when or for what price it is, nor a label or
+    a broad kind that the person does not lean to. A name, or a kind of few items, always tells
+    something.
     """
-    if personal.part_of_history(tag) > _MOST_OF_HISTORY:
+    if tag.is_practical or personal.part_of_history(tag) > _MOST_OF_HISTORY:
         return False
-    catalogue = personal.catalogue
-    is_narrow = tag.is_kind and catalogue.bits(tag) >= _SHARED_BITS
-    return is_narrow or tag in _known_names(catalogue) or personal.leans_to(tag)
+    is_narrow = tag.is_kind and personal.catalogue.bits(tag) >= _SHARED_BITS
+    return is_narrow or tag in _known_names(personal.catalogue) or personal.leans_to(tag)
 
 
 def _differing(tags: Sequence[Tag], said: Sequence[str]) -> list[Tag]:
@@ -744,12 +719,13 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
         tag
         for tag in tags
         if not (tag.discovered or tag.is_bare)
-        and catalogue.bits(tag) >= (_SHARED_BITS if _fact_rank(tag.feature) else _KIND_BITS)
+        and catalogue.bits(tag) >= (_KIND_BITS if tag.is_kind else _SHARED_BITS)
     ]
     known = _known_names(catalogue)
 
-    def order(tag: Tag) -> tuple[bool, bool, float]:
-        return tag.is_place, tag not in known, -known.get(tag, catalogue.bits(tag))
+    def order(tag: Tag) -> tuple[bool, bool, bool, float]:
+        is_other = not tag.is_kind
+        return tag.is_place, tag not in known, is_other, -known.get(tag, catalogue.bits(tag))
 
     names, first = Counter[str](), list[Tag]()
     for tag in sorted(found, key=order):
