@@ -629,9 +629,9 @@ def _describe_viewed(
     said = [tag.value for reason in told for tag in reason.tags]
     shared = dict[ItemId, list[Tag]]()
     for i in order[:N_FIRST]:
-        tags = [tag for tag in shared_tags(catalogue, item_id, i) if _is_why(tag, personal)]
-        new = _differing(tags, said)
-        is_clear = sum(catalogue.bits(t) for t in new if not t.is_place) >= _CLEAR_BITS
+        bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, i)}
+        new = _differing([tag for tag in bits if bits[tag] > 0], said)
+        is_clear = sum(bits[tag] for tag in new if not tag.is_place) >= _CLEAR_BITS
         shared[i] = new if is_clear or is_any else []
     named = [i for i in shared if shared[i]][:1] or order[: N_VIEWED * is_any]
     common = shared[named[0]] if named else []
@@ -652,17 +652,19 @@ def _describe_viewed(
     return texts.html("{item} (both {tags})", item=name, tags=both_have)
 
 
-def _is_why(tag: Tag, personal: PersonalModel) -> bool:
-    """Whether to share a tag tells why an item is there.
+def _bits(tag: Tag, personal: PersonalModel) -> float:
+    """Return how much it tells why an item is there that it shares a tag with a viewed one.
 
-    What most of the history has does not tell it, nor when or for what price it is, nor a label or
-    a broad kind that the person does not lean to. A name, or a kind of few items, always tells
-    something.
+    What most of the history has does not tell it, nor when or for what price it is, nor a label
+    that the person does not lean to. A broad kind without a leaning tells half as much.
     """
+    bits = personal.catalogue.bits(tag)
     if tag.is_practical or personal.part_of_history(tag) > _MOST_OF_HISTORY:
-        return False
-    is_narrow = tag.is_kind and personal.catalogue.bits(tag) >= _SHARED_BITS
-    return is_narrow or tag in _known_names(personal.catalogue) or personal.leans_to(tag)
+        return 0.0
+    is_narrow = tag.is_kind and bits >= _SHARED_BITS
+    if is_narrow or tag in _known_names(personal.catalogue) or personal.leans_to(tag):
+        return bits
+    return bits / 2 if tag.is_kind else 0.0
 
 
 def _differing(tags: Sequence[Tag], said: Sequence[str]) -> list[Tag]:
