@@ -606,10 +606,9 @@ class PersonalModel:
         """Return whether the leaning towards a tag is positive."""
         return float(self.profile.leaning_values[self.catalogue.tag_index[tag]]) > 0
 
-    def part_of_history(self, tag: Tag) -> float:
-        """Return the share of the history's items that have a tag."""
-        has_it = self._tags_in_history[self.catalogue.tag_index[tag]]
-        return float(has_it) / max(1, len(self.history))
+    def count_in_history(self, tag: Tag) -> int:
+        """Return how many items of the history have a tag."""
+        return int(self._tags_in_history[self.catalogue.tag_index[tag]])
 
     @cached_property
     def _tags_in_history(self) -> NDArray[Any]:

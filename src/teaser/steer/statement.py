@@ -28,8 +28,8 @@ _LEAN, _STRONG, _AWAY = 0.1, 1.0, 0.3
 # What is known stands on three items at least, on so many times the root of the history for a name
 # and for others, and on this multiple of everybody's odds.
 _LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), 2.5
-# A place is that of most items.
-_MOSTLY_THERE = 0.6
+# A place is that of so many items, and of this share of the history.
+_LEAST_THERE, _MOSTLY_THERE = 5, 0.7
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
 # evidence: of the first statement, and of others, whose leaning is at least `_CLEAR`.
 _PLAIN, _FURTHER, _CLEAR = (1.0, 2.0, 0.0), (3.0, 3.0, 3.0), 0.5
@@ -307,6 +307,8 @@ class _Groups:
         places = self.facts.places
         for some in (declared & ~places, places, ~declared):
             while len(found) < most:
+                # Of what is no name, half of the items are new.
+                able &= self.facts.names | (2 * self._count(left) >= self.own)
                 gain = np.where(able & some, self._gain(expected, is_first=not found), -np.inf)
                 if not gain.max(initial=-np.inf) >= 0:
                     break
@@ -327,7 +329,7 @@ class _Groups:
         # The odds, so that of a tag that half of all choices carry more can be said.
         found &= own * (1 - others) >= _ODDS * others * (n - own)
         # Where somebody goes tells less than what for, unless it is most of the history.
-        found &= ~self.facts.places | (own >= _MOSTLY_THERE * n)
+        found &= ~self.facts.places | (own >= max(_LEAST_THERE, _MOSTLY_THERE * n))
         found &= (self.strength >= _LEAN) & ~self.facts.unsaid
         return found
 
@@ -476,7 +478,8 @@ class _Groups:
 
         That is the name that most people chose, also if more of the history has it: Jackie Chan
         says more than the rest of the cast or who wrote his films, and than that they are action
-        films. Without a name it is the rarest: chocolate says more than food.
+        films. Without a name it is the rarest: chocolate says more than food. Of a feature's only
+        values it is the one of most items: four concerts go before three plays.
         """
         items = self._carriers(g).intersection(self.liked)
         around = [
@@ -487,6 +490,9 @@ class _Groups:
         names = [other for other in around if self.facts.names[other]]
         if names:
             return max(names, key=lambda each: float(self.others[each]))
+        rivals = np.flatnonzero(able & self.facts.rivals(g) & (self.own > self.own[g]))
+        if len(rivals):
+            return int(rivals[self.own[rivals].argmax()])
         same = [other for other in around if self.own[other] == self.own[g]]
         return min(same, key=lambda each: float(self.others[each]))
 
@@ -496,6 +502,10 @@ class _Groups:
         own = list(self._carriers(g))
         popularity[own] = self.base.popularity[own]
         return self.base.group_carriers.rates(popularity)
+
+    def _count(self, places: Collection[int]) -> Array:
+        """Return how many of some items carry each group (groups)."""
+        return self.base.group_carriers.count_in(np.array(list(places), dtype=np.int64))
 
     def _carriers(self, g: int) -> set[int]:
         """Return the items that carry a group."""

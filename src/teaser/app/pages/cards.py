@@ -541,9 +541,10 @@ def describe_reasons(
     able = [r for r in told if r.contribution > 0 and not (viewed and r.tag.is_titles)]
     # A bare number, such as a year, tells little.
     known = [r for r in able if _is_own(r) and not (r.tag.is_bare or r.tag.is_practical)]
-    tags = [r for r in able if r in known or _is_pressed(r, pressed)][:N_TAGS]
+    tags = [r for r in able if r in known or _is_pressed(r, pressed)]
+    tags = _without_cast(tags, personal.catalogue)[:N_TAGS]
     clause = _describe_viewed(entry.item_id, viewed, tags, personal, texts, is_own=is_own)
-    if not tags and not clause:
+    if not clause and all(reason.tag.is_place for reason in tags):
         clause = _describe_viewed(
             entry.item_id, viewed, [], personal, texts, is_own=is_own, is_any=True
         )
@@ -569,6 +570,16 @@ def describe_reasons(
     if entry.general > 0:
         return texts.html("Liked by many.")
     return texts.html("Many small reasons; none stands out.")
+
+
+def _without_cast(reasons: Sequence[Reason], catalogue: Catalogue) -> list[Reason]:
+    """Return reasons with one name of each feature: that which most people chose."""
+    known, best = _known_names(catalogue), dict[str, Reason]()
+    for reason in reasons:
+        now = best.get(reason.tag.feature)
+        if reason.tag in known and (now is None or known[reason.tag] > known[now.tag]):
+            best[reason.tag.feature] = reason
+    return [r for r in reasons if r.tag not in known or best[r.tag.feature] is r]
 
 
 def _known_reasons(entry: Recommendation, personal: PersonalModel) -> list[Reason]:
@@ -647,6 +658,16 @@ def _describe_viewed(
     both_have = texts.join(joint_names(common, catalogue, texts, full=False))
     if not both_have:
         return texts.html("{items} (often chosen together)", items=name)
+    n_like = personal.count_in_history(common[0])
+    if len(common) == 1 and n_like > len(named) and common[0] not in _known_names(catalogue):
+        counts = {"n": n_like, "all": len(personal.history)}
+        if is_own:
+            return texts.html(
+                "{items} ({tags}, like {n} of your {all})", items=name, tags=both_have, **counts
+            )
+        return texts.html(
+            "{items} ({tags}, like {n} of their {all})", items=name, tags=both_have, **counts
+        )
     if len(named) > 1:
         return texts.html("{items} (all {tags})", items=name, tags=both_have)
     return texts.html("{item} (both {tags})", item=name, tags=both_have)
@@ -658,8 +679,8 @@ def _bits(tag: Tag, personal: PersonalModel) -> float:
     What most of the history has does not tell it, nor when or for what price it is, nor a label
     that the person does not lean to. A broad kind without a leaning tells half as much.
     """
-    bits = personal.catalogue.bits(tag)
-    if tag.is_practical or personal.part_of_history(tag) > _MOST_OF_HISTORY:
+    bits, most = personal.catalogue.bits(tag), _MOST_OF_HISTORY * len(personal.history)
+    if tag.is_practical or personal.count_in_history(tag) > most:
         return 0.0
     is_narrow = tag.is_kind and bits >= _SHARED_BITS
     if is_narrow or tag in _known_names(personal.catalogue) or personal.leans_to(tag):
