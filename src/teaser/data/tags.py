@@ -154,6 +154,17 @@ def _stem(word: str) -> str:
     return re.sub(r"(?:ie|y)$", "i", word) if len(word) > 3 else word
 
 
+def word_key(value: str) -> str:
+    """Return the first six letters of the words of a value, in an order of their own.
+
+    Examples
+    --------
+    >>> word_key("fiction-historical") == word_key("Historic fiction")
+    True
+    """
+    return " ".join(sorted(word[:6] for word in re.findall(r"\w+", value.casefold())))
+
+
 def differing_names(names: Iterable[str], n: int = 3, said: Iterable[str] = ()) -> list[str]:
     """Return the first n names that share no word with one before, nor with what was said.
 

@@ -28,6 +28,7 @@ from teaser.data.tags import (
     name_key,
     tag_frame,
     tags_from,
+    word_key,
 )
 from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
@@ -655,7 +656,8 @@ class TagTable:
         by_name: dict[str, list[int]] = {}
         for j, tag in enumerate(self.tags[: self.n_personal]):
             if not tag.discovered and not tag.is_bare:
-                by_name.setdefault(name_key(tag.value), []).append(j)
+                for key in {name_key(tag.value), word_key(tag.value)}:
+                    by_name.setdefault(key, []).append(j)
         items, found = self.carriers.items, {}
         for own in by_name.values():
             for a, b in combinations(own, 2):

@@ -25,9 +25,9 @@ Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores: those that are known,
 # guessed and avoided are at least so large.
 _LEAN, _STRONG, _AWAY = 0.1, 1.0, 0.3
-# What is known stands on three items at least, on so many times the root of the history for a name
-# and for others, and on this multiple of everybody's odds.
-_LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), 2.5
+# What is known stands on three items at least, on so many times the root of the history, and on
+# this multiple of everybody's odds: for a name, which may be one that all know, and for others.
+_LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (4.5, 2.5)
 # A place is that of so many items, and of this share of the history.
 _LEAST_THERE, _MOSTLY_THERE = 5, 0.7
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
@@ -39,7 +39,7 @@ _PLAIN, _FURTHER, _CLEAR = (1.0, 2.0, 0.0), (3.0, 3.0, 3.0), 0.5
 _FIRST, _LEAST_FIRST, _STATED, _LEAST_RATE, _BECAUSE = 20, 2, 0.5, 0.01, 0.1
 # Only tags with at least this share of everybody's choices are said to be avoided, where at least
 # so many items were to be expected and less than a quarter of them were chosen.
-_COMMON, _LEAST_EXPECTED, _LESS = 0.05, 3, 0.25
+_COMMON, _LEAST_EXPECTED, _LESS = 0.05, 4, 0.25
 # One item says nothing of a person.
 _LEAST_LIKED = 2
 
@@ -176,7 +176,7 @@ def statements(
     - Guessed: the items with the tag stand far above the person's average item, and no item of the
       history carries it, where none was to be expected. Much of that is due to a tag that the
       history has more often than others.
-    - Away: they stand clearly below it, the tag is common, at least three items were to be
+    - Away: they stand clearly below it, the tag is common, at least four items were to be
       expected, and less than a quarter of them were chosen. It does not lie inside a tag that was
       told before, or around it.
 
@@ -327,7 +327,8 @@ class _Groups:
         root = np.where(self.facts.names, *_LEAST_ROOTS) * np.sqrt(n)
         found: Array = own >= np.maximum(min(_LEAST_OWN, n), root)
         # The odds, so that of a tag that half of all choices carry more can be said.
-        found &= own * (1 - others) >= _ODDS * others * (n - own)
+        odds = np.where(self.facts.names, *_ODDS)
+        found &= own * (1 - others) >= odds * others * (n - own)
         # Where somebody goes tells less than what for, unless it is most of the history.
         found &= ~self.facts.places | (own >= max(_LEAST_THERE, _MOSTLY_THERE * n))
         found &= (self.strength >= _LEAN) & ~self.facts.unsaid

@@ -391,7 +391,7 @@ _LEAST_BITS = 0.5
 # rare ones, or a kind.
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.0
 # They are among so many viewed items that add most, each times how alike it is and this.
-N_FIRST, _BARE_PART = 3, 0.1
+N_FIRST, _BARE_PART = 6, 0.1
 # What they share with the item, places apart, tells at least so much.
 _CLEAR_BITS = 2.5
 # More of the history than this has what it shares with most items.
@@ -544,10 +544,12 @@ def describe_reasons(
     tags = [r for r in able if r in known or _is_pressed(r, pressed)]
     tags = _without_cast(tags, personal.catalogue)[:N_TAGS]
     clause = _describe_viewed(entry.item_id, viewed, tags, personal, texts, is_own=is_own)
-    if not clause and all(reason.tag.is_place for reason in tags):
+    if not tags and not clause:
         clause = _describe_viewed(
             entry.item_id, viewed, [], personal, texts, is_own=is_own, is_any=True
         )
+    if clause:  # one sentence, that stays short; what was pressed is always told
+        tags = [r for r in tags if r is tags[0] or _is_pressed(r, pressed)]
     is_liked = entry.general_share > 0.5
     if not tags and not clause and not is_liked:
         tags = able[:N_TAGS]
@@ -663,10 +665,10 @@ def _describe_viewed(
         counts = {"n": n_like, "all": len(personal.history)}
         if is_own:
             return texts.html(
-                "{items} ({tags}, like {n} of your {all})", items=name, tags=both_have, **counts
+                "{items} ({tags}: {n} of your {all})", items=name, tags=both_have, **counts
             )
         return texts.html(
-            "{items} ({tags}, like {n} of their {all})", items=name, tags=both_have, **counts
+            "{items} ({tags}: {n} of their {all})", items=name, tags=both_have, **counts
         )
     if len(named) > 1:
         return texts.html("{items} (all {tags})", items=name, tags=both_have)
