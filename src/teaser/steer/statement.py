@@ -27,7 +27,7 @@ Array = NDArray[Any]
 _LEAN, _STRONG, _AWAY = 0.1, 1.0, 0.3
 # What is known stands on three items at least, on so many times the root of the history, and on
 # this multiple of everybody's odds: for a name, which may be one that all know, and for others.
-_LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (4.5, 2.5)
+_LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (4.0, 2.5)
 # A place is that of so many items, and of this share of the history.
 _LEAST_THERE, _MOSTLY_THERE = 5, 0.7
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
@@ -38,8 +38,8 @@ _PLAIN, _FURTHER, _CLEAR = (1.0, 2.0, 0.0), (3.0, 3.0, 3.0), 0.5
 # names that few know. What it follows from makes at least this part of the leaning.
 _FIRST, _LEAST_FIRST, _STATED, _LEAST_RATE, _BECAUSE = 20, 2, 0.5, 0.01, 0.1
 # Only tags with at least this share of everybody's choices are said to be avoided, where at least
-# so many items were to be expected and less than a quarter of them were chosen.
-_COMMON, _LEAST_EXPECTED, _LESS = 0.05, 4, 0.25
+# so many items were to be expected and less than a fifth of them were chosen.
+_COMMON, _LEAST_EXPECTED, _LESS = 0.05, 4, 0.2
 # One item says nothing of a person.
 _LEAST_LIKED = 2
 
@@ -177,7 +177,7 @@ def statements(
       history carries it, where none was to be expected. Much of that is due to a tag that the
       history has more often than others.
     - Away: they stand clearly below it, the tag is common, at least four items were to be
-      expected, and less than a quarter of them were chosen. It does not lie inside a tag that was
+      expected, and less than a fifth of them were chosen. It does not lie inside a tag that was
       told before, or around it.
 
     Parameters
