@@ -89,7 +89,7 @@ def test_people_choose_less_of_what_they_are_said_to_avoid() -> None:
     fold = parts.validation
     said = truth(Teaser(tol=1e-2).fit(parts.training), fold.history, fold.held_out)
     assert said.away is not None
-    assert said.away < 0.6
+    assert said.away < 0.9
     assert said.guessed is not None
     assert said.guessed > 1.5
 
