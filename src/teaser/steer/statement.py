@@ -605,7 +605,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
         groups_of(declared & words & common[numbers]),
         groups_of(declared & words & common[numbers] & can_guess),
         groups_of(np.array(unsaid, dtype=bool)),
-        groups_of(declared & is_name[numbers]),
+        groups_of(declared & is_name[numbers] & ~places),
         groups_of(places),
         mostly,
         costs,

@@ -399,6 +399,8 @@ _MOST_OF_HISTORY = 0.6
 # A tag is told that this share of the history's items carry, or so many times the root of their
 # number.
 _LEAST_SHARE, _LEAST_ROOT = 0.4, 0.65
+# Of more names of a feature than this, none is the one that an item is known by.
+_FEW_NAMES = 4
 # The tags of a feature are names if they are on less than this share of the items in the mean.
 _NAMES = 0.01
 # A card says that an item lacks a tag only of those that at least one in sixteen has.
@@ -481,7 +483,7 @@ def card_views(
     views = []
     added: list[list[float]] = [[]] * len(places)
     if "viewed" in parts:
-        alike = _BARE_PART + personal.likeness(places)
+        alike = (_BARE_PART + personal.likeness(places)) ** 1.5
         added = (personal.viewed_parts(places) * alike).tolist()
     for place, whole, by_item in zip(places.tolist(), personal.entries(places), added, strict=True):
         entry = narrowed(whole, parts)
@@ -644,7 +646,8 @@ def _describe_viewed(
     for i in order[:N_FIRST]:
         bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, i)}
         new = _differing([tag for tag in bits if bits[tag] > 0], said)
-        is_clear = sum(bits[tag] for tag in new if not tag.is_place) >= _CLEAR_BITS
+        names = _known_names(catalogue)
+        is_clear = sum(bits[t] for t in new if t.is_kind or t in names) >= _CLEAR_BITS
         shared[i] = new if is_clear or is_any else []
     named = [i for i in shared if shared[i]][:1] or order[: N_VIEWED * is_any]
     common = shared[named[0]] if named else []
@@ -737,7 +740,7 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     last. Bare numbers, such as years, are left out.
     """
     model, D = catalogue.model, catalogue.model.decoder_
-    places = map(model.items_.index_of, (one, other))
+    places = [model.items_.index_of(item) for item in (one, other)]
     both = np.intersect1d(*(D.indices[D.indptr[i] : D.indptr[i + 1]] for i in places))
     tags = [model.tags_[column] for column in both[both < model.tag_table_.n_personal]]
     found = [
@@ -748,9 +751,14 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     ]
     known = _known_names(catalogue)
 
-    def order(tag: Tag) -> tuple[bool, bool, bool, float]:
-        is_other = not tag.is_kind
-        return tag.is_place, tag not in known, is_other, -known.get(tag, catalogue.bits(tag))
+    # Of a long list, such as all who drew a film, no name is the one.
+    own = D.indices[D.indptr[places[0]] : D.indptr[places[0] + 1]]
+    n_names = Counter(tag.feature for j in own if (tag := model.tags_[j]) in known)
+
+    def order(tag: Tag) -> tuple[int, float]:
+        is_main = tag in known and n_names[tag.feature] <= _FEW_NAMES
+        rank = 3 if tag.is_place else 0 if is_main else 1 if tag.is_kind else 2
+        return rank, -known.get(tag, catalogue.bits(tag))
 
     names, first = Counter[str](), list[Tag]()
     for tag in sorted(found, key=order):
@@ -774,7 +782,11 @@ def _known_names(catalogue: Catalogue) -> dict[Tag, float]:
     most = _NAMES * len(model.items_)
     are_names = {name for name, own in sizes.items() if sum(own) < most * len(own)}
     pairs = zip(model.tags_, rates.tolist(), strict=True)
-    return {tag: rate for tag, rate in pairs if tag.feature in are_names and not tag.discovered}
+    return {
+        tag: rate
+        for tag, rate in pairs
+        if tag.feature in are_names and not (tag.discovered or tag.is_place)
+    }
 
 
 def bold(text: str) -> Markup:
