@@ -72,8 +72,8 @@ class Truth:
         The ratios of what is known, of guesses, and of what people lean away from.
     naive_known, naive_away
         The ratios of a naive profile, the yardstick: it says as many tags as known and as away,
-        each at least half as common, on two items or more, those whose rate in the history stands
-        out most (z-score).
+        each of the same sort and at least half as common, on two items or more, those whose rate in
+        the history stands out most (z-score).
     agreement
         The share of what is known, and of what is away, that agrees with the own history: its rate
         of the tag is above, or below, that of all choices.
@@ -239,8 +239,8 @@ class Choices:
         The share of all choices of the fit that carry each group (groups).
     carriers
         How many items carry each group (groups).
-    declared
-        Which groups have a tag of the metadata (groups).
+    sorts
+        The sort of each group: a place, another tag of the metadata, or a discovered one (groups).
     """
 
     own: sp.csr_array
@@ -249,7 +249,7 @@ class Choices:
     n_held: Array
     rates: Array
     carriers: Array
-    declared: Array
+    sorts: Array
 
     @classmethod
     def count(cls, model: TaggedModel, rows: sp.csr_array, held_out: sp.csr_array) -> "Choices":
@@ -264,7 +264,7 @@ class Choices:
             np.diff(wanted.indptr),
             carriers.rates(model.item_table_.popularity),
             carriers.counts,
-            _declared(model.tag_table_),
+            _sorts(model.tag_table_),
         )
 
     def ratio(self, said: Said) -> float | None:
@@ -287,8 +287,8 @@ class Choices:
     def naive(self, said: Said, leaning: int) -> Said:
         """Return as many groups of each person, those whose rate in the history stands out most.
 
-        For each group that was said it is one at least half as common, because rare tags have
-        higher ratios, and one with a tag of the metadata if that has one.
+        For each group that was said it is one of the same sort, at least half as common: rare tags
+        have higher ratios, and so have places, where people live.
         """
         found: Said = []
         telling = (self.carriers > 1) & (self.rates > 0) & (self.rates < 1)
@@ -299,7 +299,7 @@ class Choices:
             own = self.own[[user]].toarray().ravel()
             left = (telling if user != last else left) & (own >= (LEAST_OWN if leaning > 0 else 0))
             last = user
-            able = left & (self.declared == self.declared[group])
+            able = left & (self.sorts == self.sorts[group])
             able &= 2 * self.rates >= self.rates[group]
             z = leaning * (own - self.n_own[user] * self.rates) / self.deviation
             if able.any():
@@ -314,11 +314,12 @@ class Choices:
         return np.asarray(np.sqrt(np.maximum(self.rates * (1 - self.rates), 1e-300)))
 
 
-def _declared(table: TagTable) -> Array:
-    """Return which groups of near-equal tags have a tag of the metadata (groups)."""
-    found = np.zeros(len(table.group_carriers.counts), dtype=bool)
-    named = np.array([not tag.discovered for tag in table.tags], dtype=bool)
-    found[table.near_equal_group[named & (table.near_equal_group >= 0)]] = True
+def _sorts(table: TagTable) -> Array:
+    """Return the sort of each group of near-equal tags (groups)."""
+    found = np.zeros(len(table.group_carriers.counts), dtype=np.int64)
+    for tag, group in zip(table.tags, table.near_equal_group.tolist(), strict=True):
+        if group >= 0 and not tag.discovered:
+            found[group] = max(found[group], 2 if tag.is_place else 1)
     return found
 
 

@@ -24,7 +24,7 @@ from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press
 Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores: those that are known,
 # guessed and avoided are at least so large.
-_LEAN, _STRONG, _AWAY = 0.1, 1.0, 0.3
+_LEAN, _STRONG, _AWAY = 0.25, 0.5, 0.3
 # What is known stands on three items at least, on so many times the root of the history, and on
 # this multiple of everybody's odds: for a name, which may be one that all know, and for others.
 _LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (4.0, 2.5)
@@ -32,11 +32,11 @@ _LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (4.0, 2.5)
 _LEAST_THERE, _MOSTLY_THERE = 5, 0.7
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
 # evidence: of the first statement, and of others, whose leaning is at least `_CLEAR`.
-_PLAIN, _FURTHER, _CLEAR = (1.0, 2.0, 0.0), (3.0, 3.0, 3.0), 0.5
-# A guess is about at least two of so many items that come first, where none was chosen and fewer
+_PLAIN, _FURTHER, _CLEAR = (3.0, 2.0, 1.5), (4.0, 3.0, 3.0), 0.5
+# A guess is about at least three of so many items that come first, where none was chosen and fewer
 # than one was to be expected, on a feature that this share of all items states. Rarer tags are
 # names that few know. What it follows from makes at least this part of the leaning.
-_FIRST, _LEAST_FIRST, _STATED, _LEAST_RATE, _BECAUSE = 20, 2, 0.5, 0.01, 0.1
+_FIRST, _LEAST_FIRST, _STATED, _LEAST_RATE, _BECAUSE = 20, 3, 0.5, 0.01, 0.1
 # Only tags with at least this share of everybody's choices are said to be avoided, where at least
 # so many items were to be expected and less than a fifth of them were chosen.
 _COMMON, _LEAST_EXPECTED, _LESS = 0.05, 4, 0.2

@@ -391,9 +391,11 @@ _LEAST_BITS = 0.5
 # rare ones, or a kind.
 N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.0
 # They are among so many viewed items that add most, each times how alike it is and this.
-N_FIRST, _BARE_PART = 6, 0.1
+N_FIRST, _BARE_PART = 4, 0.1
 # What they share with the item, places apart, tells at least so much.
 _CLEAR_BITS = 2.5
+# Of one shared tag the count is told if at least this part of the history has it.
+_OFTEN = 0.25
 # More of the history than this has what it shares with most items.
 _MOST_OF_HISTORY = 0.6
 # A tag is told that this share of the history's items carry, or so many times the root of their
@@ -483,7 +485,7 @@ def card_views(
     views = []
     added: list[list[float]] = [[]] * len(places)
     if "viewed" in parts:
-        alike = (_BARE_PART + personal.likeness(places)) ** 1.5
+        alike = _BARE_PART + personal.likeness(places)
         added = (personal.viewed_parts(places) * alike).tolist()
     for place, whole, by_item in zip(places.tolist(), personal.entries(places), added, strict=True):
         entry = narrowed(whole, parts)
@@ -664,7 +666,8 @@ def _describe_viewed(
     if not both_have:
         return texts.html("{items} (often chosen together)", items=name)
     n_like = personal.count_in_history(common[0])
-    if len(common) == 1 and n_like > len(named) and common[0] not in _known_names(catalogue):
+    is_often = n_like > 2 and n_like >= _OFTEN * len(personal.history)
+    if len(common) == 1 and is_often and common[0] not in _known_names(catalogue):
         counts = {"n": n_like, "all": len(personal.history)}
         if is_own:
             return texts.html(
