@@ -644,12 +644,15 @@ def _describe_viewed(
     model, catalogue = personal.catalogue.model, personal.catalogue
     order = sorted((i for i in viewed if viewed[i] > 0), key=lambda i: -viewed[i])
     said = [tag.value for reason in told for tag in reason.tags]
+    is_place_only = bool(told) and all(reason.tag.is_place for reason in told)
     shared = dict[ItemId, list[Tag]]()
     for i in order[:N_FIRST]:
         bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, i)}
         new = _differing([tag for tag in bits if bits[tag] > 0], said)
         names = _known_names(catalogue)
         is_clear = sum(bits[t] for t in new if t.is_kind or t in names) >= _CLEAR_BITS
+        # Beside a place, anything else tells something.
+        is_clear |= is_place_only and not all(tag.is_place for tag in new)
         shared[i] = new if is_clear or is_any else []
     named = [i for i in shared if shared[i]][:1] or order[: N_VIEWED * is_any]
     common = shared[named[0]] if named else []
