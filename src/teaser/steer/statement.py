@@ -58,13 +58,12 @@ class _TagFacts:
     """What statements need to know of a model's groups of near-equal tags, found once (groups).
 
     `declared` are those with a tag of the metadata, `telling` those that tell something also where
-    no item of the history has them, `guessable` those of them that are kinds or a feature's only
-    value, and `unsaid` years, practical values and those that say nothing.
-    `names` are those of features of which few items carry each tag, such as actors, and `places`
-    say where an item is. `mostly` is for each group that is named by titles the group of the tag
-    that describes it; -1 for none, and for others. `costs` are the logarithms of how many tags the
-    features have. `single` is the number of the feature, or -1 where an item has several tags of
-    it.
+    no item of the history has them, `guessable` those of them that are kinds, and `unsaid` years,
+    practical values and those that say nothing. `names` are those of features of which few items
+    carry each tag, such as actors, and `places` say where an item is. `mostly` is for each group
+    that is named by titles the group of the tag that describes it; -1 for none, and for others.
+    `costs` are the logarithms of how many tags the features have. `single` is the number of the
+    feature, or -1 where an item has several tags of it.
     """
 
     declared: Array
@@ -593,7 +592,6 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     is_name = carried_by < _NAMES * items.shape[1] * np.maximum(sizes, 1)
 
     kinds = np.array([tag.is_kind for tag in tags], dtype=bool)
-    can_guess = ~places & ~is_name[numbers] & (is_single[numbers] | kinds)
 
     def groups_of(which: Array) -> Array:
         out = np.zeros(n_groups, dtype=bool)
@@ -603,7 +601,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     return _TagFacts(
         groups_of(declared),
         groups_of(declared & words & common[numbers]),
-        groups_of(declared & words & common[numbers] & can_guess),
+        groups_of(declared & words & common[numbers] & kinds),
         groups_of(np.array(unsaid, dtype=bool)),
         groups_of(declared & is_name[numbers] & ~places),
         groups_of(places),
