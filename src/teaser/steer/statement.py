@@ -27,7 +27,7 @@ Array = NDArray[Any]
 _LEAN, _STRONG, _AWAY = 0.25, 0.5, 0.3
 # What is known stands on three items at least, on so many times the root of the history, and on
 # this multiple of everybody's odds: for a name, which may be one that all know, and for others.
-_LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (4.0, 2.5)
+_LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (5.0, 2.5)
 # A place is that of so many items, and of this share of the history.
 _LEAST_THERE, _MOSTLY_THERE = 5, 0.7
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
