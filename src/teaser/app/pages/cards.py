@@ -139,7 +139,8 @@ def joint_names(
 def _joint_name(tags: Sequence[Tag], catalogue: Catalogue, texts: Texts) -> str:
     """Return the name of tags of one value, which alone is enough if several features have it."""
     label = texts.tag(tags[0])
-    if len(tags) == 1:
+    # A region and its town: the number is that of the region.
+    if len(tags) == 1 or tags[0].is_place:
         return tag_label(tags[0], catalogue, texts)
     if tags[0].is_bare:
         features = " / ".join(joint_features(tags, texts))
@@ -548,9 +549,16 @@ def describe_reasons(
     tags = [r for r in able if r in known or _is_pressed(r, pressed)]
     tags = _without_cast(tags, personal.catalogue)[:N_TAGS]
     clause = _describe_viewed(entry.item_id, viewed, tags, personal, texts, is_own=is_own)
-    if not tags and not clause:
+    if not clause:
         clause = _describe_viewed(
-            entry.item_id, viewed, [], personal, texts, is_own=is_own, is_any=True
+            entry.item_id,
+            viewed,
+            tags,
+            personal,
+            texts,
+            is_own=is_own,
+            is_weak=bool(tags),
+            is_any=not tags,
         )
     if clause:  # one sentence, that stays short; what was pressed is always told
         tags = [r for r in tags if r is tags[0] or _is_pressed(r, pressed)]
@@ -633,31 +641,37 @@ def _describe_viewed(
     texts: Texts,
     *,
     is_own: bool,
+    is_weak: bool = False,
     is_any: bool = False,
 ) -> Markup:
     """Return what was viewed, adds much to an item and is like it, with what both share.
 
     It shares something that the told tags do not say; without any there are two, the second sharing
-    the same. A place alone, or nothing, is shared only with `is_any`. `viewed` is what each viewed
+    the same. What tells little, but is no place, is shared only with `is_weak`, and a place alone
+    or nothing with `is_any`. `viewed` is what each viewed
     item adds, times how alike it is.
     """
     model, catalogue = personal.catalogue.model, personal.catalogue
     order = sorted((i for i in viewed if viewed[i] > 0), key=lambda i: -viewed[i])
     said = [tag.value for reason in told for tag in reason.tags]
-    is_place_only = bool(told) and all(reason.tag.is_place for reason in told)
     shared = dict[ItemId, list[Tag]]()
     for i in order[:N_FIRST]:
         bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, i)}
         new = _differing([tag for tag in bits if bits[tag] > 0], said)
         names = _known_names(catalogue)
         is_clear = sum(bits[t] for t in new if t.is_kind or t in names) >= _CLEAR_BITS
-        # Beside a place, anything else tells something.
-        is_clear |= is_place_only and not all(tag.is_place for tag in new)
+        # Beside tags that name no title, anything but a place tells something.
+        is_clear |= is_weak and not all(tag.is_place for tag in new)
         shared[i] = new if is_clear or is_any else []
     named = [i for i in shared if shared[i]][:1] or order[: N_VIEWED * is_any]
     common = shared[named[0]] if named else []
+    # A town says its province; of places alone, the count of the widest tells most.
+    places = [tag for tag in common if tag.is_place]
+    if common and len(places) == len(common):
+        common = [max(places, key=personal.count_in_history)]
     if common and not told:
-        named += [i for i in shared if i not in named and shared[i] == common][: N_VIEWED - 1]
+        alike = [i for i in shared if i not in named and shared[i] == shared[named[0]]]
+        named += alike[: N_VIEWED - 1]
     if not named:
         return Markup()
     titles = texts.join_html([bold(model.title(model.items_.index_of(i)) or str(i)) for i in named])
