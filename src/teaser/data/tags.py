@@ -86,6 +86,11 @@ class Tag:
         return _has_word(self.feature, KINDS | THEMES)
 
     @property
+    def is_credit(self) -> bool:
+        """Whether it names somebody whom few people choose by, such as a writer of films."""
+        return _has_word(self.feature, CREDITS)
+
+    @property
     def is_practical(self) -> bool:
         """Whether it says when an item is, at what price or for what age: no matter of taste."""
         return _has_word(self.feature, PRACTICAL)
@@ -120,6 +125,9 @@ class Tag:
 # Words of features that say what an item is, what it is about, where it is, and for whom or when.
 KINDS = frozenset({"type", "kind", "category", "categories", "genre", "genres"})
 THEMES = frozenset({"theme", "themes", "subject", "subjects", "topic", "topics", "style", "styles"})
+CREDITS = frozenset(
+    {"writer", "writers", "screenplay", "editor", "producer", "producers", "translator"}
+)
 PRACTICAL = frozenset(
     {"certificate", "certification", "mpaa", "rated", "age", "price", "cost", "fee", "day", "days"}
 )

@@ -59,11 +59,11 @@ class _TagFacts:
 
     `declared` are those with a tag of the metadata, `telling` those that tell something also where
     no item of the history has them, `guessable` those of them that are kinds, and `unsaid` years,
-    practical values and those that say nothing. `names` are those of features of which few items
-    carry each tag, such as actors, and `places` say where an item is. `mostly` is for each group
-    that is named by titles the group of the tag that describes it; -1 for none, and for others.
-    `costs` are the logarithms of how many tags the features have. `single` is the number of the
-    feature, or -1 where an item has several tags of it.
+    practical values, credits and those that say nothing. `names` are those of features of which few
+    items carry each tag, such as actors, and `places` say where an item is. `mostly` is for each
+    group that is named by titles the group of the tag that describes it; -1 for none, and for
+    others. `costs` are the logarithms of how many tags the features have. `single` is the number of
+    the feature, or -1 where an item has several tags of it.
     """
 
     declared: Array
@@ -583,6 +583,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     carried = np.flatnonzero((group >= 0) & (counts > 0))
     np.minimum.at(costs, group[carried], np.log(sizes[numbers[carried]]))
 
+    credit = np.array([tag.is_credit for tag in tags], dtype=bool)
     # An item has one tag at most of a feature of which as many tags are carried as items.
     carried_by = np.bincount(numbers, counts, minlength=len(features))
     is_single = carried_by == states.sum(axis=1)
@@ -602,7 +603,8 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
         groups_of(declared),
         groups_of(declared & words & common[numbers]),
         groups_of(declared & words & common[numbers] & kinds),
-        groups_of(np.array(unsaid, dtype=bool)),
+        groups_of(np.array(unsaid, dtype=bool))
+        | (groups_of(credit) & ~groups_of(~credit & declared)),
         groups_of(declared & is_name[numbers] & ~places),
         groups_of(places),
         mostly,

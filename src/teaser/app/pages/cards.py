@@ -395,6 +395,8 @@ N_TAGS, N_VIEWED, N_SHARED, _SHARED_BITS, _KIND_BITS = 2, 2, 2, 3.0, 1.0
 N_FIRST, _BARE_PART = 4, 0.1
 # What they share with the item, places apart, tells at least so much.
 _CLEAR_BITS = 2.5
+# That two items are in one town tells why where so many of the history are.
+_FEWEST_THERE = 3
 # Of one shared tag the count is told if at least this part of the history has it.
 _OFTEN = 0.25
 # More of the history than this has what it shares with most items.
@@ -547,7 +549,8 @@ def describe_reasons(
     # A bare number, such as a year, tells little.
     known = [r for r in able if _is_own(r) and not (r.tag.is_bare or r.tag.is_practical)]
     tags = [r for r in able if r in known or _is_pressed(r, pressed)]
-    tags = _without_cast(tags, personal.catalogue)[:N_TAGS]
+    there = [r for r in tags if r.tag.is_place and not _is_pressed(r, pressed)]
+    tags = [r for r in _without_cast(tags, personal.catalogue) if r not in there[1:]][:N_TAGS]
     clause = _describe_viewed(entry.item_id, viewed, tags, personal, texts, is_own=is_own)
     if not clause:
         clause = _describe_viewed(
@@ -666,9 +669,11 @@ def _describe_viewed(
     named = [i for i in shared if shared[i]][:1] or order[: N_VIEWED * is_any]
     common = shared[named[0]] if named else []
     # A town says its province; of places alone, the count of the widest tells most.
-    places = [tag for tag in common if tag.is_place]
-    if common and len(places) == len(common):
-        common = [max(places, key=personal.count_in_history)]
+    if common and all(tag.is_place for tag in common):
+        common = [max(common, key=personal.count_in_history)]
+        n_there = personal.count_in_history(common[0])
+        if n_there < min(_FEWEST_THERE, _OFTEN * len(personal.history)):
+            named, common = order[:N_VIEWED], []
     if common and not told:
         alike = [i for i in shared if i not in named and shared[i] == shared[named[0]]]
         named += alike[: N_VIEWED - 1]
@@ -776,7 +781,7 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     n_names = Counter(tag.feature for j in own if (tag := model.tags_[j]) in known)
 
     def order(tag: Tag) -> tuple[int, float]:
-        is_main = tag in known and n_names[tag.feature] <= _FEW_NAMES
+        is_main = tag in known and not tag.is_credit and n_names[tag.feature] <= _FEW_NAMES
         rank = 3 if tag.is_place else 0 if is_main else 1 if tag.is_kind else 2
         return rank, -known.get(tag, catalogue.bits(tag))
 
