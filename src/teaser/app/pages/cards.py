@@ -397,8 +397,9 @@ N_FIRST, _BARE_PART = 4, 0.1
 _CLEAR_BITS = 2.5
 # That two items are in one town tells why where so many of the history are.
 _FEWEST_THERE = 3
-# Of one shared tag the count is told if at least this part of the history has it.
-_OFTEN = 0.25
+# A kind that is shared alone is on at least this part of the history; its count is told from the
+# second part on.
+_SOME, _OFTEN = 0.1, 0.15
 # More of the history than this has what it shares with most items.
 _MOST_OF_HISTORY = 0.6
 # A tag is told that this share of the history's items carry, or so many times the root of their
@@ -663,16 +664,19 @@ def _describe_viewed(
         new = _differing([tag for tag in bits if bits[tag] > 0], said)
         names = _known_names(catalogue)
         is_clear = sum(bits[t] for t in new if t.is_kind or t in names) >= _CLEAR_BITS
+        # A kind alone tells something if more than a few of the history are of it.
+        is_thin = len(new) == 1 and not (new[0] in names or new[0].is_place)
+        is_thin &= sum(map(personal.count_in_history, new[:1])) < _SOME * len(personal.history)
         # Beside tags that name no title, anything but a place tells something.
         is_clear |= is_weak and not all(tag.is_place for tag in new)
-        shared[i] = new if is_clear or is_any else []
+        shared[i] = new if (is_clear or is_any) and not is_thin else []
     named = [i for i in shared if shared[i]][:1] or order[: N_VIEWED * is_any]
     common = shared[named[0]] if named else []
     # A town says its province; of places alone, the count of the widest tells most.
     if common and all(tag.is_place for tag in common):
         common = [max(common, key=personal.count_in_history)]
         n_there = personal.count_in_history(common[0])
-        if n_there < min(_FEWEST_THERE, _OFTEN * len(personal.history)):
+        if n_there < min(_FEWEST_THERE, len(personal.history) / 4):
             named, common = order[:N_VIEWED], []
     if common and not told:
         alike = [i for i in shared if i not in named and shared[i] == shared[named[0]]]
