@@ -411,7 +411,11 @@ class _Groups:
     ) -> Statement:
         """Return a statement about a group."""
         evidence = Evidence(int(self.own[g]), len(self.liked), float(self.others[g]))
-        tags = tuple(self.profile.tags[j] for j in self._members(g))
+        members, carriers = self._members(g), self.base.carriers.items
+        if self.own[g] and leaning > 0:
+            # A near-equal name that none of the own items has is none of theirs.
+            members = [j for j in members if set(carriers[[j]].indices) & set(self.liked)]
+        tags = tuple(self.profile.tags[j] for j in members)
         like: tuple[str, ...] = ()
         common = None
         if tags[0].is_titles and self.facts.mostly[g] >= 0:
