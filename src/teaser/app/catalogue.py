@@ -613,7 +613,9 @@ class PersonalModel:
     @cached_property
     def _tags_in_history(self) -> NDArray[Any]:
         """How many items of the history have each tag."""
-        return self.catalogue.model.tag_table_.carriers.count_in(np.array(self.learned.places))
+        return self.catalogue.model.tag_table_.carriers.count_in(
+            np.array(self.learned.places, dtype=np.int64)
+        )
 
     @measured("model")
     def likeness(self, places: NDArray[np.int64]) -> NDArray[np.float64]:

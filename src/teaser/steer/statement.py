@@ -269,8 +269,8 @@ class _Groups:
     """The groups of near-equal tags of one profile, as statements see them (groups).
 
     `strength` are leanings in standard deviations of the person's scores, `own` and `others` those
-    of `Evidence`, and `counts` how many items carry a tag of each group. `carried` are the groups
-    of each liked item. `declared` are the groups with a tag of the metadata.
+    of `Evidence`, and `counts` how many items carry a tag of each group. `facts`
+    are those of the model's tags.
     """
 
     def __init__(
@@ -414,7 +414,8 @@ class _Groups:
         members, carriers = self._members(g), self.base.carriers.items
         if self.own[g] and leaning > 0:
             # A near-equal name that none of the own items has is none of theirs.
-            members = [j for j in members if set(carriers[[j]].indices) & set(self.liked)]
+            own = [j for j in members if set(carriers[[j]].indices) & set(self.liked)]
+            members = own or members
         tags = tuple(self.profile.tags[j] for j in members)
         like: tuple[str, ...] = ()
         common = None

@@ -539,7 +539,7 @@ def describe_reasons(
     Parameters
     ----------
     viewed
-        What each viewed item adds to the score in all.
+        What each viewed item adds to the score in all, times how alike it is.
     """
     pressed = personal.presses if is_own else {}
     told = _known_reasons(entry, personal) if viewed else []
@@ -652,8 +652,7 @@ def _describe_viewed(
 
     It shares something that the told tags do not say; without any there are two, the second sharing
     the same. What tells little, but is no place, is shared only with `is_weak`, and a place alone
-    or nothing with `is_any`. `viewed` is what each viewed
-    item adds, times how alike it is.
+    or nothing only with `is_any`.
     """
     model, catalogue = personal.catalogue.model, personal.catalogue
     order = sorted((i for i in viewed if viewed[i] > 0), key=lambda i: -viewed[i])
