@@ -7,9 +7,10 @@ remainder, or a boost. General appeal is told apart, and is never a reason.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -106,6 +107,35 @@ class Reason:
         return self.own == 0 and self.contribution > 0 and self.tag != POPULARITY
 
 
+class Together(NamedTuple):
+    """The share of those who chose one item that chose another too, and of all users that did."""
+
+    share: float
+    others: float
+
+    def sentence(self) -> str:
+        """Return both shares in words."""
+        (n, total), (m, of) = small_numbers(self.share), small_numbers(self.others)
+        return f"{n} in {total:,} who chose it also chose this, {m} in {of:,} of all"
+
+
+def small_numbers(share: float) -> tuple[int, int]:
+    """Return a share as two small numbers: (1, 14) is one in fourteen.
+
+    Examples
+    --------
+    >>> small_numbers(0.33), small_numbers(0.37), small_numbers(0.012)
+    ((1, 3), (2, 5), (1, 83))
+    """
+    if share <= 0:
+        return 0, 1
+    whole = round(1 / share)
+    if whole >= 10 or (whole >= 2 and abs(1 / whole - share) < 0.02):
+        return 1, whole
+    found = Fraction(min(9, round(10 * share)), 10)
+    return found.numerator, found.denominator
+
+
 @dataclass(frozen=True)
 class ViewedReason:
     """The contribution of one item of the history to the score of an item.
@@ -120,6 +150,9 @@ class ViewedReason:
         What viewing the item adds.
     share
         contribution / the sum of all absolute contributions to the scored item; signed.
+    together
+        How often people who chose the item also chose the scored one; None where that does not
+        stand out, or was not counted.
     """
 
     kind: ClassVar[str] = "viewed"
@@ -129,12 +162,14 @@ class ViewedReason:
     share: float
     title: str | None = None
     disliked: bool = False
+    together: Together | None = None
 
     def sentence(self) -> str:
         """Return the reason as a sentence."""
         named = self.item_id if self.title is None else self.title
         did = "disliked" if self.disliked else "viewed"
-        return f"{share_text(self.share)} because you {did} {named}"
+        told = f" ({self.together.sentence()})" if self.together else ""
+        return f"{share_text(self.share)} because you {did} {named}{told}"
 
 
 @dataclass(frozen=True)
@@ -666,6 +701,28 @@ def number_features(tags: Sequence[Tag]) -> tuple[list[str], Array]:
     number: dict[str, int] = {}
     numbers = [number.setdefault(tag.feature, len(number)) for tag in tags]
     return list(number), np.array(numbers, dtype=np.int64)
+
+
+# The tags of a feature are names if they are on less than this share of the items in the mean.
+_NAMES = 0.01
+
+
+def are_names(tags: Sequence[Tag], counts: Array, n_items: int) -> Array:
+    """Return which declared tags are names, such as actors and authors, and no places.
+
+    They are those of a feature if few items carry each.
+
+    Parameters
+    ----------
+    counts
+        How many items carry each tag.
+    """
+    _, number = number_features(tags)
+    n_carried = np.bincount(number, counts)
+    n_tags = np.bincount(number, counts > 0)
+    few = n_carried < _NAMES * n_items * np.maximum(n_tags, 1)
+    sayable = [not (tag.discovered or tag.is_place) for tag in tags]
+    return np.asarray(few[number] & np.array(sayable, dtype=bool))
 
 
 # The most parts that the sentence of a difference names on each side.

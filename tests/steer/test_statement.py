@@ -213,7 +213,7 @@ def test_a_profile_without_a_model_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("rate", "wanted"),
     [(0.07, (1, 14)), (1 / 3, (1, 3)), (0.37, (2, 5)), (0.5, (1, 2)), (0.8, (4, 5)),
-     (0.96, (1, 1)), (0.0004, (1, 2500)), (0.0, (0, 1))],
+     (0.96, (9, 10)), (0.0004, (1, 2500)), (0.0, (0, 1))],
 )  # fmt: skip
 def test_a_rate_is_told_in_small_numbers(rate: float, wanted: tuple[int, int]) -> None:
     assert Evidence(1, 2, rate).in_others == wanted

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, tzinfo
 from functools import cached_property, lru_cache, wraps
+from itertools import chain
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -619,19 +620,15 @@ class PersonalModel:
 
     @measured("model")
     def likeness(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how alike items and those of the history are, by what metadata say (0 to 1).
+        """Return how alike items and those of the history are (items x history).
 
-        It is the cosine of the tags that they share, rare ones counting more. Titles that share a
-        word, as those of a series do, make half of it.
+        It is the cosine of their tags and of the words of their titles, rare ones counting more,
+        and a part of what their being chosen together tells.
         """
         seen = np.array(self.learned.places, dtype=np.int64)
-        rows = declared_rows(self.catalogue)
+        rows, companions = described(self.catalogue), self.catalogue.model.companions_
         found = np.asarray((rows[places] @ rows[seen].T).todense())
-        words = [title_words(self.catalogue, place) for place in seen.tolist()]
-        for row, place in zip(found, places.tolist(), strict=True):
-            own = title_words(self.catalogue, place)
-            row += [0.0 if own.isdisjoint(other) else 1.0 for other in words]
-        return found / 2
+        return found if companions is None else found + companions.bits(seen, places).T / _FULL_BITS
 
     @measured("model")
     def viewed_parts(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -644,29 +641,37 @@ class PersonalModel:
         return Scored(self.scores)
 
 
-# How much one tag tells counts up to this: one actor of a film no more than its kind.
+# How much one tag or word tells counts up to this: one actor of a film no more than its kind.
 _MOST_BITS = 4.5
+# How much more often two items are chosen together than by others, as a logarithm, counts this
+# part of a whole likeness.
+_FULL_BITS = 16.0
 
 
 @cached_per_catalogue(1)
-def declared_rows(catalogue: Catalogue) -> sp.csr_array:
-    """Return what metadata say of each item, as rows of length 1 (items x tags)."""
-    table = catalogue.model.tag_table_
+def described(catalogue: Catalogue) -> sp.csr_array:
+    """Return what metadata and titles say of each item, as rows of length 1 (items x terms).
+
+    Where and when something is, or at what price, counts half.
+    """
+    table, n_items = catalogue.model.tag_table_, len(catalogue.model.items_)
     bits = [
         0.0
-        if tag.discovered or tag.is_bare or tag.is_practical or tag in (POPULARITY, GENERAL)
-        else min(_MOST_BITS, catalogue.bits(tag)) * (0.5 if tag.is_place else 1.0)
+        if tag.discovered or tag in (POPULARITY, GENERAL)
+        else min(_MOST_BITS, catalogue.bits(tag))
+        * (0.5 if tag.is_place or tag.is_practical or tag.is_bare else 1.0)
         for tag in table.tags
     ]
-    rows = sp.csr_array(table.carriers.items.T * np.array(bits))
+    words = [long_words(catalogue.model.title(place) or "") for place in range(n_items)]
+    index = {word: j for j, word in enumerate(dict.fromkeys(chain.from_iterable(words)))}
+    columns = np.array([index[word] for own in words for word in own], dtype=np.int64)
+    where = np.repeat(np.arange(n_items), [len(own) for own in words])
+    counts = np.bincount(columns, minlength=len(index))
+    told = np.minimum(_MOST_BITS, np.log2(n_items / np.maximum(1, counts)))
+    titles = sp.csr_array((told[columns], (where, columns)), shape=(n_items, len(index)))
+    rows = sp.csr_array(sp.hstack([table.carriers.items.T * np.array(bits), titles], format="csr"))
     lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
     return sp.csr_array(sp.diags_array(1.0 / np.maximum(lengths, 1e-9)) @ rows)
-
-
-@cached_per_catalogue(20_000)
-def title_words(catalogue: Catalogue, place: int) -> set[str]:
-    """Return what the title of an item has in common with those of its series."""
-    return long_words(catalogue.model.title(place) or "")
 
 
 def net_presses(catalogue: Catalogue, presses: Mapping[Any, int]) -> dict[Tag, int]:

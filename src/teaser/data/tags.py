@@ -25,8 +25,12 @@ from teaser.errors import (
 
 # The feature of tags that a fit finds itself: groups of items that the same users choose.
 DISCOVERED = "discovered"
-# Values that say nothing without their feature: answers, and the labels of bins without a unit.
-_ANSWERS = frozenset({"yes", "no", "true", "false", "any", "none", "other", "unknown"})
+# Values that say nothing, and others that say nothing without their feature: answers, and the
+# labels of bins without a unit.
+NOTHING = frozenset(
+    {"any", "none", "other", "unknown", "unrated", "not rated", "n/a", "everyone", "all"}
+)
+_ANSWERS = NOTHING | {"yes", "no", "true", "false"}
 _NUMBER = r"-?[\d.,]+(?:e[+-]?\d+)?"
 _BIN = re.compile(rf"under {_NUMBER}|{_NUMBER} to {_NUMBER}|{_NUMBER} and over|\d+s")
 # Where a word of a column's name ends: bookAuthor, ISBNCode.
@@ -130,6 +134,7 @@ CREDITS = frozenset(
 )
 PRACTICAL = frozenset(
     {"certificate", "certification", "mpaa", "rated", "age", "price", "cost", "fee", "day", "days"}
+    | {"label", "labels"}
 )
 PLACES = frozenset({"town", "city", "place", "venue", "location", "region", "province"})
 
@@ -183,7 +188,7 @@ def differing_names(names: Iterable[str], n: int = 3, said: Iterable[str] = ()) 
     >>> differing_names(["graphic-novels", "comics-graphic-novel", "Kelley", "Doohan"])
     ['graphic-novels', 'Kelley', 'Doohan']
     """
-    found, used = list[str](), set[str]().union(*map(long_words, said))
+    found, used = list[str](), {key for each in said for key in (name_key(each), *long_words(each))}
     for name in dict.fromkeys(names):
         words = {name_key(name), *long_words(name)}
         if used.isdisjoint(words):

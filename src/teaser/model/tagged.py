@@ -28,6 +28,7 @@ from teaser.leaning import LeaningBase, find_spread
 from teaser.model._arrays import kernels_for
 from teaser.model.all_lists import ListOptions, list_columns
 from teaser.model.base import Model
+from teaser.model.companions import Companions, count_companions
 from teaser.model.extensions.discovered import n_declared
 from teaser.model.extensions.remainder import RemainderMatrix
 from teaser.model.extensions.user_features import (
@@ -100,6 +101,8 @@ class TaggedModel(Model, abstract=True):
     ----------
     transparency_
         What decides in lists, measured at the fit; None where no history was at hand.
+    companions_
+        Which items people chose together, counted at the fit; None where that was not measured.
     """
 
     # Whether what centring takes from all scores of a user is added again: scores then keep their
@@ -109,6 +112,7 @@ class TaggedModel(Model, abstract=True):
     lacks_options = ()
 
     transparency_: Transparency | None = None
+    companions_: Companions | None = None
 
     _tag_table: TagTable | None = None
     _user_rows: UserRows | None = None
@@ -217,7 +221,7 @@ class TaggedModel(Model, abstract=True):
         dataset
             The one that the model was fitted to: general appeal is that of its average user.
         measure
-            Whether to measure what decides in lists.
+            Whether to measure what decides in lists, and to count what is chosen together.
         """
         places, rows = sample_users(dataset.X)
         learned = None if self.user_rows_ is None else dataset.Q
@@ -226,6 +230,7 @@ class TaggedModel(Model, abstract=True):
         self._place(np.flatnonzero(self.item_table_.is_new))
         self._tag_table = replace(self._tag_table, spread=self._measure_spread(rows))
         self.transparency_ = self._measure(dataset, places, rows) if measure else None
+        self.companions_ = count_companions(dataset.X) if measure else None
 
     def mean_raw(self, dataset: Dataset, sample: Array) -> Array:
         """Return the mean raw tag scores of the training users (learned tags).
@@ -422,7 +427,8 @@ class TaggedModel(Model, abstract=True):
     def pack(self) -> Packed:
         """Return what was learned beside the items, to be saved."""
         measured = None if self.transparency_ is None else self.transparency_.as_dict()
-        return super().pack() | self.tag_table_.pack() | Packed({"transparency": measured})
+        packed = super().pack() | self.tag_table_.pack() | Packed({"transparency": measured})
+        return packed if self.companions_ is None else packed | self.companions_.pack()
 
     def unpack(self, content: Content) -> None:
         """Set what `pack` returned."""
@@ -430,6 +436,7 @@ class TaggedModel(Model, abstract=True):
         self._tag_table = TagTable.unpack(content)
         measured = content.settings["transparency"]
         self.transparency_ = None if measured is None else Transparency.from_dict(measured)
+        self.companions_ = Companions.unpack(content)
 
     def place_filters(self, filters: Filters) -> ResolvedFilters:
         """Return which items filters allow and what they add, by the positions of items."""
@@ -987,7 +994,7 @@ class TaggedModel(Model, abstract=True):
         nearest = liked[np.argsort(-self._likeness(liked, places), kind="stable")]
         rows = parts.row[parts.head[chosen]].tolist()
         for row, reason in zip(rows, parts.reasons(chosen), strict=True):
-            told[row].append(self._with_evidence(reason, own, nearest[row]))
+            told[row].append(self._with_evidence(reason, int(places[row]), own, nearest[row]))
         numbers = (parts.general, parts.boost, parts.sums(parts.added), parts.total)
         columns = (places.tolist(), told, *(each.tolist() for each in numbers))
         entries = Recommendations()
@@ -1022,16 +1029,26 @@ class TaggedModel(Model, abstract=True):
         rows.data = rows.data * self.tag_table_.rarity[rows.indices]
         return np.asarray((self.decoder_[listed] @ rows.T).todense())
 
-    def _with_evidence(self, reason: why.AnyReason, own: Array, liked: Array) -> why.AnyReason:
-        """Return a reason with how many liked items carry its tags, and titles for a group.
+    def _with_evidence(
+        self, reason: why.AnyReason, place: int, own: Array, liked: Array
+    ) -> why.AnyReason:
+        """Return a reason with what it can be checked by.
+
+        That is how many liked items carry its tags, with titles for a group, or how often people
+        who chose a viewed item chose the listed one.
 
         Parameters
         ----------
+        place
+            The position of the listed item.
         own
             How many of the liked items carry each group of near-equal tags.
         liked
             Their positions, those that are most like the listed item first.
         """
+        if isinstance(reason, why.ViewedReason) and self.companions_ and reason.contribution > 0:
+            viewed = self.items_.index_of(reason.item_id)
+            return replace(reason, together=self.companions_.of(viewed, place))
         if not isinstance(reason, why.Reason) or not len(liked):
             return reason
         table = self.tag_table_

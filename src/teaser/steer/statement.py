@@ -7,7 +7,6 @@ how often people of whom something was said chose such items afterwards, against
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -15,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from teaser.data.tags import Tag, differing_names
+from teaser.data.tags import NOTHING, Tag, differing_names
 from teaser.errors import ParameterError
-from teaser.explain import join_names, join_values, number_features
+from teaser.explain import are_names, join_names, join_values, number_features, small_numbers
 from teaser.leaning import Carriers, LeaningBase
 from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press
 
@@ -46,11 +45,8 @@ _LEAST_LIKED = 2
 # A group is described by a tag that at least this share of its items have, also of those in the
 # history, and of all items at most that share.
 _MOSTLY, _RARE = 2 / 3, 1 / 8
-# The tags of a feature are names if they are on less than this share of the items in the mean.
-_NAMES = 0.01
 _WORD = re.compile(r"[^\W\d_]{3}")
 _YEAR = re.compile("(1[0-9]{3}|20[0-9]{2})s?")
-_NOTHING = frozenset({"unrated", "not rated", "unknown", "other", "none", "n/a", "everyone", "all"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +103,7 @@ class Evidence:
     @property
     def in_others(self) -> tuple[int, int]:
         """The share of the others as two small numbers: (1, 14) is one in fourteen."""
-        if self.others <= 0:
-            return 0, 1
-        whole = round(1 / self.others)
-        # 1 in 3 for 0.33, but 2 in 5 for 0.37.
-        if whole >= 10 or (whole >= 2 and abs(1 / whole - self.others) < 0.02):
-            return 1, whole
-        found = Fraction(round(10 * self.others), 10)
-        return found.numerator, found.denominator
+        return small_numbers(self.others)
 
 
 @dataclass(frozen=True)
@@ -568,7 +557,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
         [bool(_WORD.search(tag.value)) and not tag.is_bare for tag in tags], dtype=bool
     )
     unsaid = [
-        _YEAR.fullmatch(tag.value) or tag.value.casefold() in _NOTHING or tag.is_practical
+        _YEAR.fullmatch(tag.value) or tag.value.casefold() in NOTHING or tag.is_practical
         for tag in tags
     ]
     mostly, share = np.full(n_groups, -1), counts / items.shape[1]
@@ -595,7 +584,6 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
     single = np.full(n_groups, -1)
     alone = carried[is_single[numbers[carried]] & declared[carried]]
     single[group[alone]] = numbers[alone]
-    is_name = carried_by < _NAMES * items.shape[1] * np.maximum(sizes, 1)
 
     kinds = np.array([tag.is_kind for tag in tags], dtype=bool)
 
@@ -610,7 +598,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
         groups_of(declared & words & common[numbers] & kinds),
         groups_of(np.array(unsaid, dtype=bool))
         | (groups_of(credit) & ~groups_of(~credit & declared)),
-        groups_of(declared & is_name[numbers] & ~places),
+        groups_of(are_names(tags, counts, items.shape[1])),
         groups_of(places),
         mostly,
         costs,

@@ -14,18 +14,9 @@ from numpy.typing import NDArray
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import Texts, texts_in
 from teaser.app.models import ModelHolder
-from teaser.app.pages.cards import (
-    CardView,
-    ProfileView,
-    ReasonRow,
-    TagRow,
-    brief,
-    card_views,
-    narrowed,
-    profile_view,
-    reason_rows,
-)
+from teaser.app.pages.cards import CardView, ReasonRow, card_views, narrowed, reason_rows
 from teaser.app.pages.describe import FilterChip, filter_chips
+from teaser.app.pages.profile import ProfileView, TagRow, brief, profile_view
 from teaser.app.state import Event, state_of
 from teaser.data.matrix import ItemId
 from teaser.errors import ParameterError

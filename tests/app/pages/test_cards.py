@@ -13,19 +13,15 @@ from teaser import Category, Dataset, ListOf, Tag, Teaser, Year, load
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
-    N_SHARED,
-    N_TAGS,
     BoostRow,
     ViewedRow,
     card_views,
-    describe_reasons,
     fact_line,
-    joint_names,
     reason_rows,
-    shared_tags,
-    tag_row,
     telling_tags,
 )
+from teaser.app.pages.profile import joint_names, tag_row
+from teaser.app.pages.why import N_SHARED, N_TAGS, describe_reasons, shared_tags
 from teaser.app.state import State
 from teaser.explain import Reason
 from teaser.extensions import LearnedDecoder
@@ -139,18 +135,36 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
     personal = PersonalModel(catalogue, State(history=(other, alone)))
     entry = Recommendation(item_id=one, score=1.0, match=1.0, reasons=())
     tags = shared_tags(catalogue, one, other)
+    catalogue.model.companions_ = None
     (label, *_) = joint_names(tags[:N_SHARED], catalogue, EN, full=False)
     told = describe_reasons(entry, personal, EN, {other: 0.6, alone: 0.8})
     names = {item: catalogue.card(item).title for item in (other, alone)}
     assert f"<b>{names[other]}</b>, which you viewed (both {label}" in told
     assert names[alone] not in told  # the other tells more
     told = describe_reasons(entry, personal, EN, {alone: 0.8})
-    assert told == f"Because of <b>{names[alone]}</b>, which you viewed (often chosen together)."
+    assert told == f"Because of <b>{names[alone]}</b>, which you viewed."
     liked = replace(entry, general=3.0, general_share=0.8)
     told = describe_reasons(liked, personal, EN, {alone: 0.8})
     assert told.startswith("Liked by many; for you because of <b>")
     cards = [catalogue.card(item) for item in (one, other)]
     assert all(tag.value in card.facts[tag.feature] for tag in tags for card in cards)
+
+
+def test_a_viewed_item_that_shares_little_is_told_with_those_who_chose_both() -> None:
+    # Of forty people ten chose a, and eight of these b; two others chose b as well.
+    pairs = [(user, "a") for user in range(10)] + [(user, "b") for user in range(2, 12)]
+    pairs += [(user, other) for user in range(40) for other in ("c" if user % 2 else "d", "e")]
+    users, items = zip(*pairs, strict=True)
+    kinds = {"item_id": list("abcde"), "kind": ["film", "play", "walk", "walk", "film"]}
+    made = Dataset.from_tables(
+        pl.DataFrame({"user_id": users, "item_id": items}),
+        pl.DataFrame(kinds),
+        rules=[Category("kind")],
+    )
+    personal = personal_of(Catalogue(Teaser().fit(made)), "a")
+    cards = {card.card.item_id: card.why for card in card_views(personal, personal.rank(), EN)}
+    told = "<b>a</b>, which you viewed (4 in 5 who chose it also chose this, 1 in 4 of all)"
+    assert told in cards["b"]
 
 
 def test_what_a_person_pressed_is_told_and_is_no_guess(catalogue: Catalogue) -> None:

@@ -5,7 +5,7 @@ from app.pages.conftest import personal_of
 
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
-from teaser.app.pages.cards import N_STRONGEST, SHOWN_TAGS, feature_views, profile_view
+from teaser.app.pages.profile import N_STRONGEST, SHOWN_TAGS, feature_views, profile_view
 from teaser.app.state import State
 
 EN = texts_in("en")

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from teaser import Teaser
 from teaser.app.catalogue import Catalogue, PersonalModel
 from teaser.app.i18n.texts import texts_in
-from teaser.app.pages.cards import BoostRow, TagRow, ViewedRow
+from teaser.app.pages.cards import BoostRow, ViewedRow
 from teaser.app.pages.item import Fall, difference_fall, parts_of_score, waterfall
+from teaser.app.pages.profile import TagRow
 from teaser.app.state import State
 from teaser.explain import Difference
 from teaser.steps import MAX_VIEWED

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from teaser.app.catalogue import Catalogue, PersonalModel, net_presses
 from teaser.app.i18n.texts import MINUS, Texts
-from teaser.app.pages.cards import bold, tag_label
+from teaser.app.pages.profile import bold, tag_label
 from teaser.app.state import AS_FITTED, Event, ListFilter, State, parts_of, read_time
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag

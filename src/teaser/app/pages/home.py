@@ -32,7 +32,7 @@ from teaser.app.http import (
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts
 from teaser.app.monitoring import measured
-from teaser.app.pages.cards import card_views, feature_views, general_row, profile_view
+from teaser.app.pages.cards import card_views
 from teaser.app.pages.describe import (
     describe_balance,
     describe_filters,
@@ -41,6 +41,7 @@ from teaser.app.pages.describe import (
     filter_text,
     hidden_rows,
 )
+from teaser.app.pages.profile import feature_views, general_row, profile_view
 from teaser.app.pages.render import (
     DURATIONS,
     N_CARDS,

@@ -16,20 +16,10 @@ from teaser.app.catalogue import Card, Catalogue, PersonalModel, find_lift
 from teaser.app.http import StoreRoute, catalogue_of, without_store
 from teaser.app.i18n.texts import Texts
 from teaser.app.monitoring import measured
-from teaser.app.pages.cards import (
-    AnyRow,
-    TagRow,
-    ViewedRow,
-    boost_row,
-    fact_line,
-    joint_names,
-    reason_row,
-    reason_rows,
-    tag_label,
-    tag_row,
-)
+from teaser.app.pages.cards import AnyRow, ViewedRow, boost_row, fact_line, reason_row, reason_rows
 from teaser.app.pages.describe import ending_presses, filter_text, hidden_rows
 from teaser.app.pages.home import MAX_CARDS, choices
+from teaser.app.pages.profile import TagRow, joint_names, tag_label, tag_row
 from teaser.app.pages.render import (
     N_CARDS,
     Form,

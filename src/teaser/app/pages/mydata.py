@@ -27,8 +27,9 @@ from teaser.app.http import (
     services_of,
     without_store,
 )
-from teaser.app.pages.cards import card_views, feature_views, general_row, plain_card, profile_view
+from teaser.app.pages.cards import card_views, plain_card
 from teaser.app.pages.describe import describe_balance, describe_filters, ending_presses
+from teaser.app.pages.profile import feature_views, general_row, profile_view
 from teaser.app.pages.render import (
     Form,
     PageContext,

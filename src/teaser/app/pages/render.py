@@ -34,7 +34,7 @@ from teaser.app.http import (
     valid_text,
 )
 from teaser.app.i18n.texts import LANGUAGES, Texts, choose_language, texts_in
-from teaser.app.pages.cards import bold, plain_card, tag_label
+from teaser.app.pages.cards import plain_card
 from teaser.app.pages.describe import (
     ActionSummary,
     compare_lists,
@@ -42,6 +42,7 @@ from teaser.app.pages.describe import (
     describe_effect,
     describe_no_effect,
 )
+from teaser.app.pages.profile import bold, tag_label
 from teaser.app.state import Event, State
 from teaser.data.tags import Tag
 from teaser.errors import TeaserError

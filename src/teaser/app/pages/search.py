@@ -4,7 +4,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from teaser.app.http import StoreRoute, catalogue_of, without_store
-from teaser.app.pages.cards import feature_rows, plain_card, tag_row
+from teaser.app.pages.cards import plain_card
+from teaser.app.pages.profile import feature_rows, tag_row
 from teaser.app.pages.render import environment, page_context_of, visitor_of
 from teaser.app.search import find_names
 from teaser.errors import UnknownNameError

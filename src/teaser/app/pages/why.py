@@ -1,0 +1,363 @@
+"""Why an item is in a list, in one sentence: what the person is known for, and a viewed item."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from teaser.app.catalogue import Catalogue, PersonalModel, cached_per_catalogue
+from teaser.app.i18n.texts import Texts
+from teaser.app.pages.profile import bold, joint_names
+from teaser.data.matrix import ItemId
+from teaser.data.tags import Tag, differing_names
+from teaser.explain import Reason, Together, ViewedReason, are_names, small_numbers
+from teaser.recommend import Recommendation
+
+# How many tags a sentence names, viewed items without anything to tell of them, and tags that a
+# viewed item shares with the listed one.
+N_TAGS, N_BARE, N_SHARED = 2, 2, 2
+# A tag is told that this share of the history's items carry, or so many times the root of their
+# number.
+_LEAST_SHARE, _LEAST_ROOT = 0.4, 0.65
+# It is there so many times as often as in everybody's choices.
+_STANDS_OUT = 1.5
+# The viewed item is one of so many that are most alike, and at least this part as the first.
+_N_FIRST, _NEAR = 4, 0.5
+# Shared tags tell something from so many bits on, of a kind fewer will do; where no tag is told,
+# all together tell enough from the third number on. More of the history than the last share has
+# what it shares with most items.
+_SHARED_BITS, _KIND_BITS, _CLEAR_BITS, _MOST_OF_HISTORY = 3.0, 1.0, 4.5, 0.5
+# Of more names of a feature than this, none is the one that an item is known by.
+_FEW_NAMES = 4
+# It is said that many like an item where general appeal is more of its score than this, and where
+# nothing can be told of the viewed items.
+_LIKED = 0.5, 0.3
+# A card says that an item lacks a tag only of those that at least one in sixteen has.
+_COMMON_BITS = 4.0
+_MAX_CACHED = 5_000
+
+
+@dataclass(frozen=True)
+class Alike:
+    """A viewed item that is like a listed one.
+
+    Attributes
+    ----------
+    shared
+        Tags of both that tell why, at most two.
+    is_clear
+        Whether they tell enough: a name, or a kind that few items are of.
+    together
+        How often people who chose it chose the listed one, where that stands out.
+    """
+
+    item_id: ItemId
+    shared: tuple[Tag, ...]
+    is_clear: bool
+    together: Together | None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is told how often both are chosen: what they share is not enough."""
+        return self.together is not None and not self.is_clear
+
+
+def describe_reasons(
+    entry: Recommendation,
+    personal: PersonalModel,
+    texts: Texts,
+    viewed: Mapping[ItemId, float],
+    *,
+    is_own: bool = True,
+) -> Markup:
+    """Return why an item is in a list, in one short sentence; its page has all reasons.
+
+    Tags of the history come first, then a viewed item, then where it is.
+
+    Parameters
+    ----------
+    viewed
+        What each viewed item adds to the score in all, times how alike it is.
+    """
+    pressed = personal.presses if is_own else {}
+    able = _able_tags(entry, personal, has_viewed=bool(viewed))
+    tags = _own_tags(able, pressed, personal.catalogue)
+    # One sentence stays short; what was pressed is always told.
+    first = [r for r in tags if r is tags[0] or _is_pressed(r, pressed)]
+    found = find_alike(entry.item_id, viewed, first, personal)
+    tags = first if found else tags
+    is_bare = bool(found) and not (found[0].shared or found[0].together)
+    is_liked = entry.general_share > (_LIKED[1] if is_bare else _LIKED[0])
+    if not (tags or found or is_liked):
+        tags = able[:N_TAGS]
+    clauses = [(r.tag.is_place, _describe_tags(r, personal, texts, is_own=is_own)) for r in tags]
+    if found:
+        clauses.append((False, _describe_alike(found, personal, texts, is_own=is_own)))
+    speak_for = texts.join_html([text for _, text in sorted(clauses, key=lambda each: each[0])])
+    against = _describe_against(entry, personal, texts, is_own=is_own)
+    both = {"reasons": speak_for, "others": against}
+    if speak_for and against and is_liked:
+        return texts.html("Liked by many; for you because of {reasons}, despite {others}.", **both)
+    if speak_for and against:
+        return texts.html("Because of {reasons}, despite {others}.", **both)
+    if speak_for and is_liked:
+        return texts.html("Liked by many; for you because of {reasons}.", **both)
+    if speak_for:
+        return texts.html("Because of {reasons}.", **both)
+    if entry.general > 0 and against:
+        return texts.html("Liked by many, despite {others}.", others=against)
+    if against:
+        return texts.html("Many small reasons, despite {others}.", others=against)
+    if entry.general > 0:
+        return texts.html("Liked by many.")
+    return texts.html("Many small reasons; none stands out.")
+
+
+def _able_tags(entry: Recommendation, personal: PersonalModel, *, has_viewed: bool) -> list[Reason]:
+    """Return the tags that speak for an item: first those of what is known of the person.
+
+    A group that is named by items is told by the viewed items, where there are any.
+    """
+    told = _known_reasons(entry, personal) if has_viewed else []
+    said = {tag for reason in told for tag in reason.tags}
+    told += [r for r in entry.reasons if isinstance(r, Reason) and said.isdisjoint(r.tags)]
+    return [r for r in told if r.contribution > 0 and not (has_viewed and r.tag.is_titles)]
+
+
+def _own_tags(
+    reasons: Sequence[Reason], pressed: Mapping[Tag, int], catalogue: Catalogue
+) -> list[Reason]:
+    """Return the reasons that the person pressed, or that enough of the history carries.
+
+    A bare number, such as a year, tells little. Of the names of a feature it is the one that most
+    people chose; a place comes last.
+    """
+    known, best = known_names(catalogue), dict[str, Reason]()
+    found = []
+    for each in reasons:
+        is_taste = not (each.tag.is_bare or each.tag.is_practical)
+        if _is_pressed(each, pressed) or (is_taste and _is_own(each, catalogue)):
+            found.append(each)
+            now = best.get(each.tag.feature)
+            if each.tag in known and (now is None or known[each.tag] > known[now.tag]):
+                best[each.tag.feature] = each
+    found = [r for r in found if r.tag not in known or best[r.tag.feature] is r]
+    there = [r for r in found if r.tag.is_place and not _is_pressed(r, pressed)]
+    return ([r for r in found if r not in there] + there[:1])[:N_TAGS]
+
+
+def _known_reasons(entry: Recommendation, personal: PersonalModel) -> list[Reason]:
+    """Return the tags of what is known of the person that the item has and that speak for it."""
+    model, profile = personal.catalogue.model, personal.profile
+    row = model.decoder_[[model.items_.index_of(entry.item_id)]]
+    added = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+    shares, found = {r.tag: r.share for r in entry.reasons if isinstance(r, Reason)}, []
+    for each in personal.statements:
+        places = [place for tag in each.tags if (place := profile.place_of(tag)) in added]
+        part = sum(float(profile.values[place]) * added[place] for place in places)
+        if each.kind == "known" and part > 0 and not each.tags[0].discovered:
+            tags = tuple(profile.tags[place] for place in places)
+            share, own = max(shares.get(tag, 0.0) for tag in tags), each.evidence
+            found.append(Reason(tags[0], part, share, part, tags=tags, own=own.own, of=own.of))
+    return found
+
+
+def find_alike(
+    item_id: ItemId, viewed: Mapping[ItemId, float], told: Sequence[Reason], personal: PersonalModel
+) -> list[Alike]:
+    """Return the viewed item that is most like an item, of those that add much, and what tells so.
+
+    They share something that the told tags do not say, or are often chosen together. Where nothing
+    of that can be told, these are the two that are most alike, if no tag is told.
+    """
+    order = sorted((i for i in viewed if viewed[i] > 0), key=lambda i: -viewed[i])[:_N_FIRST]
+    near = [i for i in order if viewed[i] >= _NEAR * viewed[order[0]]]
+    alike = [_compare(item_id, each, told, personal) for each in near]
+    for found in alike:
+        if found.is_clear or found.together:
+            return [found]
+    for found in alike:
+        if any(not (told and tag.is_place) for tag in found.shared):
+            return [found]
+    return [] if told else alike[:N_BARE]
+
+
+def _compare(
+    item_id: ItemId, viewed: ItemId, told: Sequence[Reason], personal: PersonalModel
+) -> Alike:
+    """Return what a listed and a viewed item have in common beside what was told.
+
+    Beside a name, a broad kind says nothing more, nor a label beside a kind, nor one place beside
+    another.
+    """
+    model, names = personal.catalogue.model, known_names(personal.catalogue)
+    bits = {tag: _bits(tag, personal) for tag in shared_tags(personal.catalogue, item_id, viewed)}
+    has_place = any(reason.tag.is_place for reason in told)
+    said = [tag.value for reason in told for tag in reason.tags]
+    telling = [tag for tag in bits if bits[tag] > 0 and not (has_place and tag.is_place)]
+    by_value = {tag.value: tag for tag in reversed(telling)}
+    values = differing_names([tag.value for tag in telling], N_SHARED, said)
+    shared = [by_value[value] for value in values]
+    if shared and shared[0] in names:
+        shared = [t for t in shared if t in names or (t.is_kind and bits[t] >= _CLEAR_BITS)]
+    elif shared and shared[0].is_kind:
+        shared = [t for t in shared if t.is_kind or t.is_place]
+    elif shared and shared[0].is_place:
+        shared = shared[:1]
+    # What was told counts too, if both have it.
+    clear = {t for r in told for t in r.tags} | {t for t in shared if t.is_kind or t in names}
+    is_clear = sum(bits.get(tag, 0.0) for tag in clear) >= _CLEAR_BITS
+    companions = model.companions_
+    places = [model.items_.index_of(each) for each in (viewed, item_id)]
+    together = companions.of(*places) if companions else None
+    return Alike(viewed, tuple(shared), bool(shared) and is_clear, together)
+
+
+def _describe_alike(
+    found: Sequence[Alike], personal: PersonalModel, texts: Texts, *, is_own: bool
+) -> Markup:
+    """Return viewed items, with what the first shares with the listed one."""
+    catalogue, first = personal.catalogue, found[0]
+    titles = texts.join_html([bold(catalogue.title(each.item_id)) for each in found])
+    if is_own:
+        name = texts.html("{titles}, which you viewed", titles=titles)
+    else:
+        name = texts.html("{titles}, which they viewed", titles=titles)
+    told = []
+    if first.shared:
+        tags = texts.join(joint_names(first.shared, catalogue, texts, full=False))
+        told.append(texts("both {tags}", tags=tags))
+    if first.together and first.is_counted:
+        (n, of), (m, out_of) = map(small_numbers, first.together)
+        numbers = {"n": n, "of": texts.integer(of), "m": m, "out_of": texts.integer(out_of)}
+        told.append(
+            texts("{n} in {of} who chose it also chose this, {m} in {out_of} of all", **numbers)
+        )
+    return texts.html("{items} ({why})", items=name, why="; ".join(told)) if told else name
+
+
+def _describe_against(
+    entry: Recommendation, personal: PersonalModel, texts: Texts, *, is_own: bool
+) -> Markup:
+    """Return the first plain reason against an item: disliked, pressed, or common and missing.
+
+    That an item is like others tells nothing against it, nor does a name that few items carry.
+    """
+    pressed, bits = personal.presses if is_own else {}, personal.catalogue.bits
+    for reason in entry.reasons:
+        if isinstance(reason, ViewedReason) and reason.contribution < 0:
+            title = bold(reason.title or str(reason.item_id))
+            if is_own:
+                return texts.html("{title}, which you disliked", title=title)
+            return texts.html("{title}, which they disliked", title=title)
+        if isinstance(reason, Reason) and reason.contribution < 0:
+            is_plain = reason.own == 0 and bits(reason.tag) <= _COMMON_BITS
+            if _is_pressed(reason, pressed) or (is_plain and not reason.tag.discovered):
+                return _describe_tags(reason, personal, texts, is_own=is_own)
+    return Markup()
+
+
+def _bits(tag: Tag, personal: PersonalModel) -> float:
+    """Return how much it tells why an item is there that it shares a tag with a viewed one.
+
+    What most of the history has does not tell it, nor when or for what price it is, nor a label
+    that the person does not lean to. A broad kind without a leaning tells half as much.
+    """
+    bits, most = personal.catalogue.bits(tag), _MOST_OF_HISTORY * len(personal.history)
+    if tag.is_practical or personal.count_in_history(tag) > most:
+        return 0.0
+    is_narrow = tag.is_kind and bits >= _SHARED_BITS
+    if is_narrow or tag in known_names(personal.catalogue) or personal.leans_to(tag):
+        return bits
+    return bits / 2 if tag.is_kind else 0.0
+
+
+def _describe_tags(
+    reason: Reason, personal: PersonalModel, texts: Texts, *, is_own: bool
+) -> Markup:
+    """Return the tags of a reason, with how many items of the history carry them.
+
+    Discovered tags are left out where metadata name the same.
+    """
+    tags = [tag for tag in reason.tags if not tag.discovered] or list(reason.tags)
+    name = bold(" / ".join(joint_names(tags, personal.catalogue, texts)))
+    if reason.like:
+        name = bold(texts("items like {titles}", titles=texts.join(reason.like)))
+    if is_own and _is_pressed(reason, personal.presses):
+        steps = sum(personal.presses.get(tag, 0) for tag in reason.tags)
+        return texts.html("{tag}, which you pressed {steps}", tag=name, steps=texts.steps(steps))
+    if reason.is_guess:
+        return texts.html("{tag} (a guess)", tag=name)
+    if not reason.own or not is_own:
+        return name
+    return texts.html("{tag} ({n} of your {all})", tag=name, n=reason.own, all=reason.of)
+
+
+def _is_own(reason: Reason, catalogue: Catalogue) -> bool:
+    """Whether the history has the tags often, 2 of 5, 3 of 6, 5 of 40, and more than others do."""
+    own, of = reason.own or 0, reason.of or 0
+    others = choice_rates(catalogue)[catalogue.tag_index[reason.tag]]
+    enough = own > 1 and own >= min(_LEAST_SHARE * of, max(3, _LEAST_ROOT * math.sqrt(of)))
+    return enough and own >= _STANDS_OUT * others * of
+
+
+def _is_pressed(reason: Reason, presses: Mapping[Tag, int]) -> bool:
+    """Whether the person's own presses are why a reason is there."""
+    return any(presses.get(tag, 0) * reason.contribution > 0 for tag in reason.tags)
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
+    """Return declared tags of two items that at most one in eight has, those that tell most first.
+
+    Of a kind, such as a genre, more may. Names come first, the one of a feature that most people
+    chose: Arnold Schwarzenegger goes before the rest of the cast. Then come the rarest, and places
+    last. Bare numbers, such as years, are left out.
+    """
+    model, D = catalogue.model, catalogue.model.decoder_
+    places = [model.items_.index_of(item) for item in (one, other)]
+    both = np.intersect1d(*(D.indices[D.indptr[i] : D.indptr[i + 1]] for i in places))
+    tags = [model.tags_[column] for column in both[both < model.tag_table_.n_personal]]
+    found = [
+        tag
+        for tag in tags
+        if not (tag.discovered or tag.is_bare)
+        and catalogue.bits(tag) >= (_KIND_BITS if tag.is_kind else _SHARED_BITS)
+    ]
+    known = known_names(catalogue)
+
+    # Of a long list, such as all who drew a film, no name is the one.
+    own = D.indices[D.indptr[places[0]] : D.indptr[places[0] + 1]]
+    n_names = Counter(tag.feature for j in own if (tag := model.tags_[j]) in known)
+
+    def order(tag: Tag) -> tuple[int, float]:
+        is_main = tag in known and not tag.is_credit and n_names[tag.feature] <= _FEW_NAMES
+        rank = 3 if tag.is_place else 0 if is_main else 1 if tag.is_kind else 2
+        return rank, -known.get(tag, catalogue.bits(tag))
+
+    names, first = Counter[str](), list[Tag]()
+    for tag in sorted(found, key=order):
+        names[tag.feature] += tag in known
+        if tag not in known or names[tag.feature] == 1:
+            first.append(tag)
+    return first
+
+
+@cached_per_catalogue(1)
+def known_names(catalogue: Catalogue) -> dict[Tag, float]:
+    """Return the share of all choices of each tag that is a name."""
+    model, rates = catalogue.model, choice_rates(catalogue)
+    names = are_names(model.tags_, catalogue.tag_sizes, len(model.items_))
+    return {model.tags_[j]: float(rates[j]) for j in np.flatnonzero(names).tolist()}
+
+
+@cached_per_catalogue(1)
+def choice_rates(catalogue: Catalogue) -> NDArray[Any]:
+    """Return the share of all choices that have each tag."""
+    model = catalogue.model
+    return model.tag_table_.carriers.rates(model.item_table_.popularity)

@@ -1,0 +1,130 @@
+"""Which items people chose together, counted at the fit: what "because you viewed" stands on."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from teaser.artifact import Content
+from teaser.data.matrix import pack, unpack_mapped
+from teaser.data.partitions import Interactions
+from teaser.explain import Together
+from teaser.model._arrays import in_threads
+from teaser.model.tables import Packed
+
+Array = NDArray[Any]
+
+# A pair is kept if at least so many people chose both, and so many times as many as were to be
+# expected. Of one item those with the most evidence are kept.
+LEAST_BOTH, LEAST_LIFT, KEPT = 5, 1.2, 100
+# Users are counted until their histories have so many pairs: a few seconds.
+_PAIRS = 3e8
+_BLOCK = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Companions:
+    """How often users who chose one item chose another, where that stands out.
+
+    Attributes
+    ----------
+    rates
+        Row j holds the share of those who chose item j that chose item i (items x items).
+    shares
+        The share of all users that chose each item (items).
+    """
+
+    rates: sp.csr_array
+    shares: Array
+
+    def of(self, chosen: int, other: int) -> Together | None:
+        """Return how often those who chose an item chose the other; None if it does not stand out.
+
+        Parameters
+        ----------
+        chosen, other
+            Positions. Items that were added after the fit are in no pair.
+        """
+        if max(chosen, other) >= len(self.shares):
+            return None
+        share = float(self.rates[chosen, other])
+        return Together(share, float(self.shares[other])) if share else None
+
+    def bits(self, chosen: Array, others: Array) -> Array:
+        """Return log2(share / that of all users) of pairs that stand out, else 0 (chosen x others).
+
+        Parameters
+        ----------
+        chosen, others
+            Positions.
+        """
+        n = len(self.shares)
+        out = np.zeros((len(chosen), len(others)))
+        rows, columns = chosen < n, others < n
+        rates = self.rates[chosen[rows]][:, others[columns]].toarray()
+        lift = rates / np.maximum(self.shares[others[columns]], 1e-12)
+        out[np.ix_(rows, columns)] = np.log2(np.maximum(lift, 1.0))
+        return out
+
+    def pack(self) -> Packed:
+        """Return arrays to be saved."""
+        return Packed(arrays=pack("companions", self.rates) | {"shares": self.shares})
+
+    @classmethod
+    def unpack(cls, content: Content) -> Self | None:
+        """Return what `pack` gave; None where nothing was counted."""
+        if "shares" not in content.arrays:
+            return None
+        shares = content.arrays["shares"]
+        return cls(unpack_mapped("companions", content.arrays, len(shares)), shares)
+
+
+def count_companions(X: Any) -> Companions:
+    """Count which items users chose together, given interactions (users x items).
+
+    Users with long histories choose more of everything. So what is to be expected of those who
+    chose an item is the share of all users, times how much longer their histories are.
+    """
+    rows = _counted(X)
+    by_item, lengths = sp.csr_array(rows.T.tocsr()), np.diff(rows.indptr).astype(np.float64)
+    counts = np.diff(by_item.indptr)
+    shares = counts / max(1, rows.shape[0])
+    longer = (by_item @ lengths) / np.maximum(1, counts) / max(1.0, lengths.mean())
+
+    def work(first: int) -> sp.csr_array:
+        both = sp.coo_array(by_item[first : first + _BLOCK] @ rows)
+        j, i, n = both.row + first, both.col, both.data
+        expected = counts[j] * np.minimum(1.0, shares[i] * np.maximum(1.0, longer[j]))
+        stands_out = (i != j) & (n >= LEAST_BOTH) & (n >= LEAST_LIFT * expected)
+        j, i, n, expected = j[stands_out], i[stands_out], n[stands_out], expected[stands_out]
+        # The log-likelihood ratio of a Poisson variable; the most evidence of each item first.
+        order = np.lexsort((-(n * np.log(n / expected) - (n - expected)), j))
+        j, i, n = j[order], i[order], n[order]
+        kept = np.arange(len(j)) - np.searchsorted(j, j) < KEPT
+        j, i, n = j[kept], i[kept], n[kept]
+        share = (n / counts[j]).astype(np.float32)
+        return sp.csr_array((share, (j - first, i)), shape=both.shape)
+
+    blocks = in_threads(work, range(0, len(counts), _BLOCK))
+    return Companions(sp.csr_array(sp.vstack(blocks, format="csr")), shares)
+
+
+def _counted(X: Any) -> sp.csr_array:
+    """Return ones for the choices of all users, or of as many as are counted (users x items)."""
+    if isinstance(X, Interactions):
+        # Of interactions in partitions these are those of the first parts.
+        parts, n_pairs = [], 0.0
+        for k in range(len(X.parts)):
+            parts.append(X.matrix(k))
+            n_pairs += float(np.square(np.diff(parts[-1].indptr), dtype=np.float64).sum())
+            if n_pairs >= _PAIRS:
+                break
+        X = sp.vstack(parts, format="csr")
+    rows = sp.csr_array(X)
+    n_pairs = float(np.square(np.diff(rows.indptr), dtype=np.float64).sum())
+    if n_pairs > _PAIRS:
+        n_kept = int(rows.shape[0] * _PAIRS / n_pairs)
+        rows = rows[np.linspace(0, rows.shape[0] - 1, max(1, n_kept)).astype(np.int64)]
+    return sp.csr_array((rows > 0).astype(np.float32))
