@@ -6,6 +6,7 @@ Items and tags that the model does not have stay in a person's state and are ign
 import base64
 import logging
 import math
+import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -642,36 +643,73 @@ class PersonalModel:
 
 
 # How much one tag or word tells counts up to this: one actor of a film no more than its kind.
-_MOST_BITS = 4.5
+_MOST_BITS, _CIRCUMSTANCE = 4.5, 0.25
 # How much more often two items are chosen together than by others, as a logarithm, counts this
 # part of a whole likeness.
-_FULL_BITS = 16.0
+_FULL_BITS = 32.0
+# Books name their series in brackets; films go on after a number or a colon.
+_SERIES = re.compile(r"\(([^()#]{4,}?),? #[\d.]+")
+_FURTHER = re.compile(r"(?:\s+(?:\d+|[ivx]+)\b|[:(²³]).*")
+_YEAR = re.compile(r"\d{4}s?")
 
 
 @cached_per_catalogue(1)
 def described(catalogue: Catalogue) -> sp.csr_array:
     """Return what metadata and titles say of each item, as rows of length 1 (items x terms).
 
-    Where and when something is, or at what price, counts half.
+    Where and when something is, or at what price, counts little.
     """
     table, n_items = catalogue.model.tag_table_, len(catalogue.model.items_)
     bits = [
         0.0
         if tag.discovered or tag in (POPULARITY, GENERAL)
         else min(_MOST_BITS, catalogue.bits(tag))
-        * (0.5 if tag.is_place or tag.is_practical or tag.is_bare else 1.0)
+        * (_CIRCUMSTANCE if tag.is_place or tag.is_practical or tag.is_bare else 1.0)
         for tag in table.tags
     ]
-    words = [long_words(catalogue.model.title(place) or "") for place in range(n_items)]
-    index = {word: j for j, word in enumerate(dict.fromkeys(chain.from_iterable(words)))}
-    columns = np.array([index[word] for own in words for word in own], dtype=np.int64)
-    where = np.repeat(np.arange(n_items), [len(own) for own in words])
+    there = set[str]().union(*(long_words(tag.value) for tag in table.tags if tag.is_place))
+    terms: list[set[Any]] = []
+    for place in range(n_items):
+        title = catalogue.model.title(place) or ""
+        year = decade_of(catalogue, place)
+        eras = set() if year is None else {("era", year // 20), ("era", (year + 10) // 20)}
+        terms.append(
+            (long_words(title) - there) | {("series", name) for name in series_of(title)} | eras
+        )
+    index = {term: j for j, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
+    columns = np.array([index[term] for own in terms for term in own], dtype=np.int64)
+    where = np.repeat(np.arange(n_items), [len(own) for own in terms])
     counts = np.bincount(columns, minlength=len(index))
     told = np.minimum(_MOST_BITS, np.log2(n_items / np.maximum(1, counts)))
-    titles = sp.csr_array((told[columns], (where, columns)), shape=(n_items, len(index)))
-    rows = sp.csr_array(sp.hstack([table.carriers.items.T * np.array(bits), titles], format="csr"))
+    others = sp.csr_array((told[columns], (where, columns)), shape=(n_items, len(index)))
+    rows = sp.csr_array(sp.hstack([table.carriers.items.T * np.array(bits), others], format="csr"))
     lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
     return sp.csr_array(sp.diags_array(1.0 / np.maximum(lengths, 1e-9)) @ rows)
+
+
+def series_of(title: str) -> set[str]:
+    """Return names of the series that an item may belong to, by its title.
+
+    Examples
+    --------
+    >>> sorted(series_of("Cress (The Lunar Chronicles, #3)"))
+    ['cress', 'the lunar chronicles']
+    >>> series_of("Star Trek IV: The Voyage Home") == series_of("Star Trek: Generations")
+    True
+    """
+    named = title.casefold().removeprefix("the ")
+    stem = _FURTHER.sub("", named).strip()
+    found = {stem} if len(stem) >= 4 else set()
+    return found | {name.strip() for name in _SERIES.findall(title.casefold())}
+
+
+def decade_of(catalogue: Catalogue, place: int) -> int | None:
+    """Return the first year of the decade of an item, by a tag that is a year; None without one."""
+    D, tags = catalogue.model.decoder_, catalogue.model.tags_
+    for column in D.indices[D.indptr[place] : D.indptr[place + 1]].tolist():
+        if not tags[column].discovered and _YEAR.fullmatch(tags[column].value):
+            return int(tags[column].value[:3]) * 10
+    return None
 
 
 def net_presses(catalogue: Catalogue, presses: Mapping[Any, int]) -> dict[Tag, int]:

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from app.pages.conftest import personal_of
 
-from teaser import Category, Dataset, ListOf, Tag, Teaser, Year, load
-from teaser.app.catalogue import Catalogue, PersonalModel
+from teaser import Category, Dataset, ListOf, Rules, Tag, Teaser, Year, load
+from teaser.app.catalogue import Catalogue, PersonalModel, series_of
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
     BoostRow,
@@ -126,6 +126,7 @@ def test_an_item_played_down_is_told_so(model: Teaser) -> None:
 
 def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
     catalogue = Catalogue(load(events_folder, Teaser))
+    catalogue.model.companions_ = None
     items = catalogue.model.items_
     one, other, alone = next(
         (items[0], second, third)
@@ -135,7 +136,6 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
     personal = PersonalModel(catalogue, State(history=(other, alone)))
     entry = Recommendation(item_id=one, score=1.0, match=1.0, reasons=())
     tags = shared_tags(catalogue, one, other)
-    catalogue.model.companions_ = None
     (label, *_) = joint_names(tags[:N_SHARED], catalogue, EN, full=False)
     told = describe_reasons(entry, personal, EN, {other: 0.6, alone: 0.8})
     names = {item: catalogue.card(item).title for item in (other, alone)}
@@ -144,10 +144,51 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
     told = describe_reasons(entry, personal, EN, {alone: 0.8})
     assert told == f"Because of <b>{names[alone]}</b>, which you viewed."
     liked = replace(entry, general=3.0, general_share=0.8)
-    told = describe_reasons(liked, personal, EN, {alone: 0.8})
-    assert told.startswith("Liked by many; for you because of <b>")
+    assert describe_reasons(liked, personal, EN, {alone: 0.8}) == "Liked by many."
+    told = describe_reasons(liked, personal, EN, {other: 0.8})
+    assert told.startswith(f"Liked by many; for you because of <b>{names[other]}</b>")
     cards = [catalogue.card(item) for item in (one, other)]
     assert all(tag.value in card.facts[tag.feature] for tag in tags for card in cards)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_one"),
+    [
+        ("Cress (The Lunar Chronicles, #3)", "Winter (The Lunar Chronicles, #4)", True),
+        ("Star Trek IV: The Voyage Home", "Star Trek: Generations", True),
+        ("The Terminator", "Terminator 2: Judgment Day", True),
+        ("Alien³", "Alien", True),
+        ("Toy Story 2", "Toy Story", True),
+        ("American Beauty", "American Pie", False),
+        ("Dead Man", "Dead Man Walking", False),
+        ("The Girl with the Dragon Tattoo", "The Girl Next Door", False),
+        ("It: Chapter One", "It: Chapter Two", False),
+        ("", "", False),
+    ],
+)
+def test_a_series_is_read_from_titles(one: str, other: str, are_one: bool) -> None:
+    assert bool(series_of(one) & series_of(other)) == are_one
+
+
+def test_a_series_and_an_old_decade_are_told() -> None:
+    titles = ["Alien", "Alien: Resurrection", "Laura", "Gilda"]
+    years = ["1979", "1997", "1944", "1946"]
+    titles += [f"Film of the {name}" for name in ("sea", "sun", "sky", "ice", "oak", "elm", "ash")]
+    titles += [f"Song of the {name}" for name in ("sea", "sun", "sky", "ice", "oak", "elm", "ash")]
+    ids = list(range(len(titles)))
+    items = {"item_id": ids, "title": titles, "year": [*years, *["1999"] * (len(ids) - 4)]}
+    pairs = [(user, item) for user in range(6) for item in ids[user % 3 :: 2]]
+    users, chosen = zip(*pairs, strict=True)
+    made = Dataset.from_tables(
+        pl.DataFrame({"user_id": users, "item_id": chosen}),
+        pl.DataFrame(items),
+        rules=Rules((Year("year"),), roles={"title": "title"}),
+    )
+    personal = PersonalModel(Catalogue(Teaser().fit(made)), State(history=(0, 2)))
+    for item, viewed, why in ((1, 0, "same series"), (3, 2, "both the 1940s")):
+        entry = Recommendation(item_id=item, score=1.0, match=1.0, reasons=())
+        told = describe_reasons(entry, personal, EN, {viewed: 1.0})
+        assert told == f"Because of <b>{titles[viewed]}</b>, which you viewed ({why})."
 
 
 def test_a_viewed_item_that_shares_little_is_told_with_those_who_chose_both() -> None:

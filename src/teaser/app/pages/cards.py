@@ -30,7 +30,7 @@ _FIRST_FACTS = (
 _LEAST_BITS = 0.5
 # A viewed item is told that adds at least this part of what the first adds, and how alike it is
 # counts beside the second number.
-_LEAST_PART, _BARE_PART = 0.2, 0.02
+_LEAST_PART, _BARE_PART = 0.1, 0.02
 _MAX_CACHED = 5_000
 
 

@@ -2,15 +2,22 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from teaser.app.catalogue import Catalogue, PersonalModel, cached_per_catalogue
+from teaser.app.catalogue import (
+    Catalogue,
+    PersonalModel,
+    cached_per_catalogue,
+    decade_of,
+    series_of,
+)
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.profile import bold, joint_names
 from teaser.data.matrix import ItemId
@@ -28,18 +35,29 @@ _LEAST_SHARE, _LEAST_ROOT = 0.4, 0.65
 _STANDS_OUT = 1.5
 # The viewed item is one of so many that are most alike, and at least this part as the first.
 _N_FIRST, _NEAR = 4, 0.5
-# Shared tags tell something from so many bits on, of a kind fewer will do; where no tag is told,
-# all together tell enough from the third number on. More of the history than the last share has
-# what it shares with most items.
-_SHARED_BITS, _KIND_BITS, _CLEAR_BITS, _MOST_OF_HISTORY = 3.0, 1.0, 4.5, 0.5
+# Shared tags tell something from so many bits on, of a kind fewer will do. A narrow kind tells
+# enough, and so do kinds of so many bits together, the first number without a tag that is told.
+_SHARED_BITS, _KIND_BITS, _NARROW_BITS, _CLEAR_BITS = 3.0, 2.0, 4.5, (8.0, 4.5)
+# More of the history than this share has what it shares with most items.
+_MOST_OF_HISTORY = 0.5
 # Of more names of a feature than this, none is the one that an item is known by.
 _FEW_NAMES = 4
 # It is said that many like an item where general appeal is more of its score than this, and where
-# nothing can be told of the viewed items.
+# little can be told of the viewed item.
 _LIKED = 0.5, 0.3
 # A card says that an item lacks a tag only of those that at least one in sixteen has.
 _COMMON_BITS = 4.0
 _MAX_CACHED = 5_000
+
+
+class Tells(IntEnum):
+    """What tells why a listed item is there because of a viewed one, the best first."""
+
+    SHARED = 0  # a series, a name, or kinds that few items are of
+    TOGETHER = 1  # how often both are chosen
+    LITTLE = 2  # a broad kind, a label or a place
+    TOLD = 3  # a tag that is told beside it
+    NOTHING = 4
 
 
 @dataclass(frozen=True)
@@ -49,22 +67,21 @@ class Alike:
     Attributes
     ----------
     shared
-        Tags of both that tell why, at most two.
-    is_clear
-        Whether they tell enough: a name, or a kind that few items are of.
+        Tags of both, at most two.
+    in_series
+        Whether their titles say that they belong to one series.
+    decade
+        The first year of the decade of both, if few items are of it.
     together
         How often people who chose it chose the listed one, where that stands out.
     """
 
     item_id: ItemId
     shared: tuple[Tag, ...]
-    is_clear: bool
+    in_series: bool
+    decade: int | None
     together: Together | None
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether it is told how often both are chosen: what they share is not enough."""
-        return self.together is not None and not self.is_clear
+    tells: Tells
 
 
 def describe_reasons(
@@ -91,8 +108,10 @@ def describe_reasons(
     first = [r for r in tags if r is tags[0] or _is_pressed(r, pressed)]
     found = find_alike(entry.item_id, viewed, first, personal)
     tags = first if found else tags
-    is_bare = bool(found) and not (found[0].shared or found[0].together)
-    is_liked = entry.general_share > (_LIKED[1] if is_bare else _LIKED[0])
+    is_weak = bool(found) and not tags and found[0].tells >= Tells.LITTLE
+    is_liked = entry.general_share > (_LIKED[1] if is_weak else _LIKED[0])
+    if is_liked and is_weak and found[0].tells == Tells.NOTHING:
+        found = []
     if not (tags or found or is_liked):
         tags = able[:N_TAGS]
     clauses = [(r.tag.is_place, _describe_tags(r, personal, texts, is_own=is_own)) for r in tags]
@@ -148,7 +167,10 @@ def _own_tags(
                 best[each.tag.feature] = each
     found = [r for r in found if r.tag not in known or best[r.tag.feature] is r]
     there = [r for r in found if r.tag.is_place and not _is_pressed(r, pressed)]
-    return ([r for r in found if r not in there] + there[:1])[:N_TAGS]
+    found = [r for r in found if r not in there]
+    # Labels come after what is a matter of taste.
+    found.sort(key=lambda r: not (r.tag.is_kind or r.tag in known or _is_pressed(r, pressed)))
+    return (found + there[:1])[:N_TAGS]
 
 
 def _known_reasons(entry: Recommendation, personal: PersonalModel) -> list[Reason]:
@@ -170,69 +192,100 @@ def _known_reasons(entry: Recommendation, personal: PersonalModel) -> list[Reaso
 def find_alike(
     item_id: ItemId, viewed: Mapping[ItemId, float], told: Sequence[Reason], personal: PersonalModel
 ) -> list[Alike]:
-    """Return the viewed item that is most like an item, of those that add much, and what tells so.
+    """Return the viewed item that tells most why an item is there, of those that are most alike.
 
-    They share something that the told tags do not say, or are often chosen together. Where nothing
-    of that can be told, these are the two that are most alike, if no tag is told.
+    If nothing can be told of any, these are the first two, and none where a tag is told.
+
+    Parameters
+    ----------
+    viewed
+        What each viewed item adds to the score, times how alike it is.
+    told
+        The tags that are told.
     """
     order = sorted((i for i in viewed if viewed[i] > 0), key=lambda i: -viewed[i])[:_N_FIRST]
     near = [i for i in order if viewed[i] >= _NEAR * viewed[order[0]]]
     alike = [_compare(item_id, each, told, personal) for each in near]
-    for found in alike:
-        if found.is_clear or found.together:
-            return [found]
-    for found in alike:
-        if any(not (told and tag.is_place) for tag in found.shared):
-            return [found]
+    first = min(alike, key=lambda each: each.tells, default=None)  # of equal ones the first
+    if first is None or first.tells < Tells.NOTHING:
+        return [first] if first else []
     return [] if told else alike[:N_BARE]
 
 
 def _compare(
     item_id: ItemId, viewed: ItemId, told: Sequence[Reason], personal: PersonalModel
 ) -> Alike:
-    """Return what a listed and a viewed item have in common beside what was told.
+    """Return what a listed and a viewed item have in common beside what was told."""
+    catalogue, model = personal.catalogue, personal.catalogue.model
+    places = [model.items_.index_of(each) for each in (viewed, item_id)]
+    bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, viewed)}
+    shared = _telling(bits, told, known_names(catalogue))
+    in_series = bool(set.intersection(*(series_of(model.title(i) or "") for i in places)))
+    decades = {decade_of(catalogue, i) for i in places}
+    decade = decades.pop() if len(decades) == 1 else None
+    if decade is not None and decade_bits(catalogue)[decade] < _SHARED_BITS:
+        decade = None
+    together = model.companions_.of(*places) if model.companions_ else None
+    # What was told counts too, if both have it.
+    said = {tag for reason in told for tag in reason.tags}
+    kinds = [bits[tag] for tag in bits if tag.is_kind and (tag in shared or tag in said)]
+    has_told = not said.isdisjoint(bits)
+    are_narrow = max(kinds, default=0) >= _NARROW_BITS or sum(kinds) >= _CLEAR_BITS[has_told]
+    has_name = any(tag in known_names(catalogue) and not tag.is_credit for tag in shared[:1])
+    if in_series or has_name or (shared and are_narrow):
+        tells = Tells.SHARED
+    elif together:
+        tells = Tells.TOGETHER
+    elif decade or any(not (told and tag.is_place) for tag in shared):
+        tells = Tells.LITTLE
+    else:
+        tells = Tells.TOLD if has_told else Tells.NOTHING
+    return Alike(viewed, shared, in_series, decade, together, tells)
 
-    Beside a name, a broad kind says nothing more, nor a label beside a kind, nor one place beside
+
+def _telling(
+    bits: Mapping[Tag, float], told: Sequence[Reason], names: Collection[Tag]
+) -> tuple[Tag, ...]:
+    """Return the shared tags that are told, two at most, which say something new each.
+
+    Beside a name a broad kind says nothing more, nor a label beside a kind, nor one place beside
     another.
     """
-    model, names = personal.catalogue.model, known_names(personal.catalogue)
-    bits = {tag: _bits(tag, personal) for tag in shared_tags(personal.catalogue, item_id, viewed)}
     has_place = any(reason.tag.is_place for reason in told)
     said = [tag.value for reason in told for tag in reason.tags]
-    telling = [tag for tag in bits if bits[tag] > 0 and not (has_place and tag.is_place)]
-    by_value = {tag.value: tag for tag in reversed(telling)}
-    values = differing_names([tag.value for tag in telling], N_SHARED, said)
-    shared = [by_value[value] for value in values]
-    if shared and shared[0] in names:
-        shared = [t for t in shared if t in names or (t.is_kind and bits[t] >= _CLEAR_BITS)]
-    elif shared and shared[0].is_kind:
-        shared = [t for t in shared if t.is_kind or t.is_place]
-    elif shared and shared[0].is_place:
-        shared = shared[:1]
-    # What was told counts too, if both have it.
-    clear = {t for r in told for t in r.tags} | {t for t in shared if t.is_kind or t in names}
-    is_clear = sum(bits.get(tag, 0.0) for tag in clear) >= _CLEAR_BITS
-    companions = model.companions_
-    places = [model.items_.index_of(each) for each in (viewed, item_id)]
-    together = companions.of(*places) if companions else None
-    return Alike(viewed, tuple(shared), bool(shared) and is_clear, together)
+    able = [tag for tag in bits if bits[tag] > 0 and not (has_place and tag.is_place)]
+    by_value = {tag.value: tag for tag in reversed(able)}
+    new = [by_value[value] for value in differing_names([t.value for t in able], N_SHARED, said)]
+    if not new:
+        return ()
+    first, *others = new
+    if first in names:
+        others = [t for t in others if t in names or (t.is_kind and bits[t] >= _NARROW_BITS)]
+    elif first.is_kind:
+        others = [t for t in others if t.is_kind or t.is_place]
+    elif first.is_place:
+        others = []
+    return (first, *others)
 
 
 def _describe_alike(
     found: Sequence[Alike], personal: PersonalModel, texts: Texts, *, is_own: bool
 ) -> Markup:
-    """Return viewed items, with what the first shares with the listed one."""
+    """Return viewed items, with what the first has to do with the listed one."""
     catalogue, first = personal.catalogue, found[0]
     titles = texts.join_html([bold(catalogue.title(each.item_id)) for each in found])
     if is_own:
         name = texts.html("{titles}, which you viewed", titles=titles)
     else:
         name = texts.html("{titles}, which they viewed", titles=titles)
-    told = []
-    if first.shared:
-        tags = texts.join(joint_names(first.shared, catalogue, texts, full=False))
-        told.append(texts("both {tags}", tags=tags))
-    if first.together and first.is_counted:
+    if first.in_series:
+        return texts.html("{items} ({why})", items=name, why=texts("same series"))
+    told, shared = list[str](), joint_names(first.shared, catalogue, texts, full=False)
+    if first.decade and first.tells != Tells.TOGETHER and len(shared) < N_SHARED:
+        shared.append(texts("the {year}s", year=first.decade))
+    if shared:
+        told.append(texts("both {tags}", tags=texts.join(shared)))
+    if first.together and first.tells == Tells.TOGETHER:
         (n, of), (m, out_of) = map(small_numbers, first.together)
         numbers = {"n": n, "of": texts.integer(of), "m": m, "out_of": texts.integer(out_of)}
         told.append(
@@ -315,9 +368,10 @@ def _is_pressed(reason: Reason, presses: Mapping[Tag, int]) -> bool:
 def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     """Return declared tags of two items that at most one in eight has, those that tell most first.
 
-    Of a kind, such as a genre, more may. Names come first, the one of a feature that most people
-    chose: Arnold Schwarzenegger goes before the rest of the cast. Then come the rarest, and places
-    last. Bare numbers, such as years, are left out.
+    Of a kind, such as a genre, more may. Names come first, those of the feature with fewest names
+    before others, and of a feature the one that most people chose: the director goes before Arnold
+    Schwarzenegger, and he before the rest of the cast. Then come the rarest, and places last. Bare
+    numbers, such as years, are left out.
     """
     model, D = catalogue.model, catalogue.model.decoder_
     places = [model.items_.index_of(item) for item in (one, other)]
@@ -335,10 +389,10 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     own = D.indices[D.indptr[places[0]] : D.indptr[places[0] + 1]]
     n_names = Counter(tag.feature for j in own if (tag := model.tags_[j]) in known)
 
-    def order(tag: Tag) -> tuple[int, float]:
+    def order(tag: Tag) -> tuple[int, int, float]:
         is_main = tag in known and not tag.is_credit and n_names[tag.feature] <= _FEW_NAMES
         rank = 3 if tag.is_place else 0 if is_main else 1 if tag.is_kind else 2
-        return rank, -known.get(tag, catalogue.bits(tag))
+        return rank, is_main * n_names[tag.feature], -known.get(tag, catalogue.bits(tag))
 
     names, first = Counter[str](), list[Tag]()
     for tag in sorted(found, key=order):
@@ -346,6 +400,14 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
         if tag not in known or names[tag.feature] == 1:
             first.append(tag)
     return first
+
+
+@cached_per_catalogue(1)
+def decade_bits(catalogue: Catalogue) -> dict[int | None, float]:
+    """Return how much it tells that an item is of a decade: log2(items / items of it)."""
+    n_items = len(catalogue.model.items_)
+    counts = Counter(decade_of(catalogue, place) for place in range(n_items))
+    return {decade: math.log2(n_items / n) for decade, n in counts.items()}
 
 
 @cached_per_catalogue(1)
