@@ -699,7 +699,7 @@ def series_of(title: str) -> set[str]:
     """
     named = title.casefold().removeprefix("the ")
     stem = _FURTHER.sub("", named).strip()
-    found = {stem} if len(stem) >= 4 else set()
+    found = {stem.rstrip("s")} if len(stem) >= 4 else set()
     return found | {name.strip() for name in _SERIES.findall(title.casefold())}
 
 

@@ -49,8 +49,11 @@ class Companions:
         """
         if max(chosen, other) >= len(self.shares):
             return None
-        share = float(self.rates[chosen, other])
-        return Together(share, float(self.shares[other])) if share else None
+        start, end = self.rates.indptr[chosen : chosen + 2]
+        at = start + int(np.searchsorted(self.rates.indices[start:end], other))
+        if at == end or self.rates.indices[at] != other:
+            return None
+        return Together(float(self.rates.data[at]), float(self.shares[other]))
 
     def bits(self, chosen: Array, others: Array) -> Array:
         """Return log2(share / that of all users) of pairs that stand out, else 0 (chosen x others).
@@ -60,12 +63,15 @@ class Companions:
         chosen, others
             Positions.
         """
-        n = len(self.shares)
-        out = np.zeros((len(chosen), len(others)))
-        rows, columns = chosen < n, others < n
-        rates = self.rates[chosen[rows]][:, others[columns]].toarray()
-        lift = rates / np.maximum(self.shares[others[columns]], 1e-12)
-        out[np.ix_(rows, columns)] = np.log2(np.maximum(lift, 1.0))
+        n, out = len(self.shares), np.zeros((len(chosen), len(others)))
+        column = np.full(n, -1)
+        column[others[others < n]] = np.flatnonzero(others < n)
+        old = np.flatnonzero(chosen < n)
+        rates = sp.coo_array(self.rates[chosen[old]])
+        asked = column[rates.col] >= 0
+        i = rates.col[asked]
+        lift = rates.data[asked] / np.maximum(self.shares[i], 1e-12)
+        out[old[rates.row[asked]], column[i]] = np.log2(np.maximum(lift, 1.0))
         return out
 
     def pack(self) -> Packed:
@@ -105,7 +111,9 @@ def count_companions(X: Any) -> Companions:
         kept = np.arange(len(j)) - np.searchsorted(j, j) < KEPT
         j, i, n = j[kept], i[kept], n[kept]
         share = (n / counts[j]).astype(np.float32)
-        return sp.csr_array((share, (j - first, i)), shape=both.shape)
+        rates = sp.csr_array((share, (j - first, i)), shape=both.shape)
+        rates.sort_indices()
+        return rates
 
     blocks = in_threads(work, range(0, len(counts), _BLOCK))
     return Companions(sp.csr_array(sp.vstack(blocks, format="csr")), shares)

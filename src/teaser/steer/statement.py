@@ -27,6 +27,8 @@ _LEAN, _STRONG, _AWAY = 0.25, 0.5, 0.3
 # What is known stands on three items at least, on so many times the root of the history, and on
 # this multiple of everybody's odds: for a name, which may be one that all know, and for others.
 _LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (5.0, 2.5)
+# The first statement is the one on most items, of those with this part of the most evidence.
+_PLAINEST = 0.7
 # A place is that of so many items, and of this share of the history.
 _LEAST_THERE, _MOSTLY_THERE = 5, 0.7
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
@@ -289,24 +291,29 @@ class _Groups:
         others, declared = self.others, self.facts.declared
         able = able & self._agrees() & (declared | self._is_described())
         left, expected = set(self.liked), len(self.liked) * others
+        unnamed = set(left)
         found: list[Statement] = []
         # What somebody chooses is said before where that is, and what metadata name before groups
         # that the fit found, which are named by items.
         places = self.facts.places
         for some in (declared & ~places, places, ~declared):
             while len(found) < most:
-                # Of what is no name, half of the items are new.
-                able &= self.facts.names | (2 * self._count(left) >= self.own)
+                # Half of the items are new; of a name, beside other names, and of a place, always.
+                new = np.where(self.facts.names, self._count(unnamed), self._count(left))
+                able &= places | (2 * new >= self.own)
                 gain = np.where(able & some, self._gain(expected, is_first=not found), -np.inf)
                 if not gain.max(initial=-np.inf) >= 0:
                     break
-                g = self._best_known(int(gain.argmax()), able & some)
+                # Of facts that are nearly as well borne out the first is the plainest.
+                near = gain >= (1.0 if found else _PLAINEST) * gain.max()
+                g = self._best_known(int(np.where(near, self.own, -1).argmax()), able & some)
                 found.append(self.statement("known", 1, g))
                 able &= (self.facts.mostly != g) & ~self.facts.rivals(g)
                 # Of the items that carry it, others are to be expected more often, or less.
-                new = len(left & self._carriers(g))
+                n_new = len(left & self._carriers(g))
                 left -= self._carriers(g)
-                expected = expected + new * (self._rates_within(g) - others)
+                unnamed -= self._carriers(g) if self.facts.names[g] else set()
+                expected = expected + n_new * (self._rates_within(g) - others)
         return found
 
     def _agrees(self) -> Array:

@@ -34,7 +34,7 @@ _LEAST_SHARE, _LEAST_ROOT = 0.4, 0.65
 # It is there so many times as often as in everybody's choices.
 _STANDS_OUT = 1.5
 # The viewed item is one of so many that are most alike, and at least this part as the first.
-_N_FIRST, _NEAR = 4, 0.5
+_N_FIRST, _NEAR = 5, 0.4
 # Shared tags tell something from so many bits on, of a kind fewer will do. A narrow kind tells
 # enough, and so do kinds of so many bits together, the first number without a tag that is told.
 _SHARED_BITS, _KIND_BITS, _NARROW_BITS, _CLEAR_BITS = 3.0, 2.0, 4.5, (8.0, 4.5)
@@ -42,6 +42,8 @@ _SHARED_BITS, _KIND_BITS, _NARROW_BITS, _CLEAR_BITS = 3.0, 2.0, 4.5, (8.0, 4.5)
 _MOST_OF_HISTORY = 0.5
 # Of more names of a feature than this, none is the one that an item is known by.
 _FEW_NAMES = 4
+# A broad kind that is shared alone is told with its count from so many items on.
+_LEAST_LIKE = 3
 # It is said that many like an item where general appeal is more of its score than this, and where
 # little can be told of the viewed item.
 _LIKED = 0.5, 0.3
@@ -53,11 +55,12 @@ _MAX_CACHED = 5_000
 class Tells(IntEnum):
     """What tells why a listed item is there because of a viewed one, the best first."""
 
-    SHARED = 0  # a series, a name, or kinds that few items are of
-    TOGETHER = 1  # how often both are chosen
-    LITTLE = 2  # a broad kind, a label or a place
-    TOLD = 3  # a tag that is told beside it
-    NOTHING = 4
+    SERIES = 0
+    SHARED = 1  # a name, or kinds that few items are of
+    TOGETHER = 2  # how often both are chosen
+    LITTLE = 3  # a broad kind, a label or a place
+    TOLD = 4  # a tag that is told beside it
+    NOTHING = 5
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,6 @@ class Alike:
     ----------
     shared
         Tags of both, at most two.
-    in_series
-        Whether their titles say that they belong to one series.
     decade
         The first year of the decade of both, if few items are of it.
     together
@@ -78,7 +79,6 @@ class Alike:
 
     item_id: ItemId
     shared: tuple[Tag, ...]
-    in_series: bool
     decade: int | None
     together: Together | None
     tells: Tells
@@ -103,7 +103,8 @@ def describe_reasons(
     """
     pressed = personal.presses if is_own else {}
     able = _able_tags(entry, personal, has_viewed=bool(viewed))
-    tags = _own_tags(able, pressed, personal.catalogue)
+    stated = {tag for each in personal.statements for tag in each.tags}
+    tags = _own_tags(able, pressed, stated, personal.catalogue)
     # One sentence stays short; what was pressed is always told.
     first = [r for r in tags if r is tags[0] or _is_pressed(r, pressed)]
     found = find_alike(entry.item_id, viewed, first, personal)
@@ -149,7 +150,10 @@ def _able_tags(entry: Recommendation, personal: PersonalModel, *, has_viewed: bo
 
 
 def _own_tags(
-    reasons: Sequence[Reason], pressed: Mapping[Tag, int], catalogue: Catalogue
+    reasons: Sequence[Reason],
+    pressed: Mapping[Tag, int],
+    stated: Collection[Tag],
+    catalogue: Catalogue,
 ) -> list[Reason]:
     """Return the reasons that the person pressed, or that enough of the history carries.
 
@@ -168,16 +172,18 @@ def _own_tags(
     found = [r for r in found if r.tag not in known or best[r.tag.feature] is r]
     there = [r for r in found if r.tag.is_place and not _is_pressed(r, pressed)]
     found = [r for r in found if r not in there]
-    # Labels come after what is a matter of taste.
-    found.sort(key=lambda r: not (r.tag.is_kind or r.tag in known or _is_pressed(r, pressed)))
+    # What was pressed and names come first, labels last.
+    ranks = {r.tag: 0 if _is_pressed(r, pressed) or r.tag in known else 2 for r in found}
+    found.sort(key=lambda r: min(ranks[r.tag], 1 if r.tag.is_kind or r.tag in stated else 2))
     return (found + there[:1])[:N_TAGS]
 
 
 def _known_reasons(entry: Recommendation, personal: PersonalModel) -> list[Reason]:
     """Return the tags of what is known of the person that the item has and that speak for it."""
     model, profile = personal.catalogue.model, personal.profile
-    row = model.decoder_[[model.items_.index_of(entry.item_id)]]
-    added = dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+    D, place = model.decoder_, model.items_.index_of(entry.item_id)
+    row = slice(D.indptr[place], D.indptr[place + 1])
+    added = dict(zip(D.indices[row].tolist(), D.data[row].tolist(), strict=True))
     shares, found = {r.tag: r.share for r in entry.reasons if isinstance(r, Reason)}, []
     for each in personal.statements:
         places = [place for tag in each.tags if (place := profile.place_of(tag)) in added]
@@ -231,16 +237,21 @@ def _compare(
     kinds = [bits[tag] for tag in bits if tag.is_kind and (tag in shared or tag in said)]
     has_told = not said.isdisjoint(bits)
     are_narrow = max(kinds, default=0) >= _NARROW_BITS or sum(kinds) >= _CLEAR_BITS[has_told]
-    has_name = any(tag in known_names(catalogue) and not tag.is_credit for tag in shared[:1])
-    if in_series or has_name or (shared and are_narrow):
+    # The only name of a feature, such as the director, says enough; an actor does beside a kind.
+    names = [tag for tag in shared[:1] if tag in known_names(catalogue) and not tag.is_credit]
+    features = Counter(tag.feature for tag in declared_tags(catalogue, item_id))
+    has_kind = any(tag.is_kind for tag in bits)
+    if in_series:
+        tells = Tells.SERIES
+    elif any(has_kind or features[t.feature] == 1 for t in names) or (shared and are_narrow):
         tells = Tells.SHARED
     elif together:
         tells = Tells.TOGETHER
-    elif decade or any(not (told and tag.is_place) for tag in shared):
+    elif (decade and has_told) or any(not (told and tag.is_place) for tag in shared):
         tells = Tells.LITTLE
     else:
         tells = Tells.TOLD if has_told else Tells.NOTHING
-    return Alike(viewed, shared, in_series, decade, together, tells)
+    return Alike(viewed, shared, decade, together, tells)
 
 
 def _telling(
@@ -278,12 +289,21 @@ def _describe_alike(
         name = texts.html("{titles}, which you viewed", titles=titles)
     else:
         name = texts.html("{titles}, which they viewed", titles=titles)
-    if first.in_series:
+    if first.tells == Tells.SERIES:
         return texts.html("{items} ({why})", items=name, why=texts("same series"))
-    told, shared = list[str](), joint_names(first.shared, catalogue, texts, full=False)
+    # A label says little beside how often both are chosen.
+    able = [t for t in first.shared if first.tells != Tells.TOGETHER or t.is_kind or t.is_place]
+    told, shared = list[str](), joint_names(able, catalogue, texts, full=False)
     if first.decade and first.tells != Tells.TOGETHER and len(shared) < N_SHARED:
         shared.append(texts("the {year}s", year=first.decade))
-    if shared:
+    n_like = personal.count_in_history(first.shared[0]) if first.shared else 0
+    if first.tells == Tells.LITTLE and len(shared) == 1 and n_like >= _LEAST_LIKE:
+        counts = {"tags": shared[0], "n": n_like, "all": len(personal.history)}
+        if is_own:
+            told.append(texts("{tags}: {n} of your {all}", **counts))
+        else:
+            told.append(texts("{tags}: {n} of their {all}", **counts))
+    elif shared:
         told.append(texts("both {tags}", tags=texts.join(shared)))
     if first.together and first.tells == Tells.TOGETHER:
         (n, of), (m, out_of) = map(small_numbers, first.together)
@@ -338,6 +358,9 @@ def _describe_tags(
     Discovered tags are left out where metadata name the same.
     """
     tags = [tag for tag in reason.tags if not tag.discovered] or list(reason.tags)
+    if reason.tag.is_place:
+        # A region and its town: the number is that of the region.
+        tags = [_widest(reason.tag, personal.catalogue)]
     name = bold(" / ".join(joint_names(tags, personal.catalogue, texts)))
     if reason.like:
         name = bold(texts("items like {titles}", titles=texts.join(reason.like)))
@@ -349,6 +372,13 @@ def _describe_tags(
     if not reason.own or not is_own:
         return name
     return texts.html("{tag} ({n} of your {all})", tag=name, n=reason.own, all=reason.of)
+
+
+def _widest(tag: Tag, catalogue: Catalogue) -> Tag:
+    """Return the tag on most items among those that are near-equal to a tag."""
+    group, place = catalogue.model.tag_table_.near_equal_group, catalogue.tag_index[tag]
+    alike = np.flatnonzero(group == group[place]) if group[place] >= 0 else np.array([place])
+    return catalogue.model.tags_[int(alike[catalogue.tag_sizes[alike].argmax()])]
 
 
 def _is_own(reason: Reason, catalogue: Catalogue) -> bool:
@@ -373,21 +403,18 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     Schwarzenegger, and he before the rest of the cast. Then come the rarest, and places last. Bare
     numbers, such as years, are left out.
     """
-    model, D = catalogue.model, catalogue.model.decoder_
-    places = [model.items_.index_of(item) for item in (one, other)]
-    both = np.intersect1d(*(D.indices[D.indptr[i] : D.indptr[i + 1]] for i in places))
-    tags = [model.tags_[column] for column in both[both < model.tag_table_.n_personal]]
+    own, others = (declared_tags(catalogue, item) for item in (one, other))
     found = [
         tag
-        for tag in tags
-        if not (tag.discovered or tag.is_bare)
+        for tag in own
+        if tag in others
+        and not tag.is_bare
         and catalogue.bits(tag) >= (_KIND_BITS if tag.is_kind else _SHARED_BITS)
     ]
     known = known_names(catalogue)
 
     # Of a long list, such as all who drew a film, no name is the one.
-    own = D.indices[D.indptr[places[0]] : D.indptr[places[0] + 1]]
-    n_names = Counter(tag.feature for j in own if (tag := model.tags_[j]) in known)
+    n_names = Counter(tag.feature for tag in own if tag in known)
 
     def order(tag: Tag) -> tuple[int, int, float]:
         is_main = tag in known and not tag.is_credit and n_names[tag.feature] <= _FEW_NAMES
@@ -400,6 +427,16 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
         if tag not in known or names[tag.feature] == 1:
             first.append(tag)
     return first
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def declared_tags(catalogue: Catalogue, item_id: ItemId) -> dict[Tag, None]:
+    """Return the tags of an item that metadata state, in the order of the model's."""
+    model, D = catalogue.model, catalogue.model.decoder_
+    place = model.items_.index_of(item_id)
+    columns = D.indices[D.indptr[place] : D.indptr[place + 1]]
+    own = (model.tags_[j] for j in columns[columns < model.tag_table_.n_personal].tolist())
+    return dict.fromkeys(tag for tag in own if not tag.discovered)
 
 
 @cached_per_catalogue(1)
