@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -107,8 +107,17 @@ class Reason:
         return self.own == 0 and self.contribution > 0 and self.tag != POPULARITY
 
 
-class Together(NamedTuple):
-    """The share of those who chose one item that chose another too, and of all users that did."""
+@dataclass(frozen=True)
+class Together:
+    """How often users who chose one item chose another too.
+
+    Attributes
+    ----------
+    share
+        The share of those who chose the one that chose the other.
+    others
+        The share of all users that did.
+    """
 
     share: float
     others: float

@@ -10,7 +10,13 @@ from numpy.testing import assert_allclose
 from teaser import Dataset, Teaser, load
 from teaser.explain import ViewedReason
 from teaser.extensions import Remainder
-from teaser.model.companions import KEPT, LEAST_BOTH, LEAST_LIFT, count_companions
+from teaser.model.companions import (
+    KEPT,
+    LEAST_BOTH,
+    LEAST_EVIDENCE,
+    LEAST_LIFT,
+    count_companions,
+)
 
 
 def test_shares_are_counted_and_what_does_not_stand_out_is_left_out() -> None:
@@ -18,7 +24,7 @@ def test_shares_are_counted_and_what_does_not_stand_out_is_left_out() -> None:
     taste = rng.random((300, 4)) @ rng.random((4, 90)) ** 6
     chosen = (rng.random((300, 90)) < taste / taste.max()).astype(float)
     found = count_companions(sp.csr_array(chosen * rng.uniform(0.5, 2, chosen.shape)))
-    counts, lengths = chosen.sum(axis=0), chosen.sum(axis=1)
+    counts = chosen.sum(axis=0)
     assert_allclose(found.shares, counts / 300)
     n_told = 0
     for j in range(90):
@@ -26,10 +32,10 @@ def test_shares_are_counted_and_what_does_not_stand_out_is_left_out() -> None:
         evidence = {}
         for i in range(90):
             both = float((chosen[:, i] * mine).sum())
-            longer = max(1.0, lengths[mine].mean() / lengths.mean()) if mine.any() else 1.0
-            expected = counts[j] * min(1.0, counts[i] / 300 * longer)
+            expected = counts[j] * counts[i] / 300
             if i != j and both >= LEAST_BOTH and both >= LEAST_LIFT * expected:
                 evidence[i] = both * np.log(both / expected) - both + expected
+        evidence = {i: told for i, told in evidence.items() if told >= LEAST_EVIDENCE}
         best = sorted(evidence, key=lambda i: -evidence[i])[:KEPT]
         for i in range(90):
             told = found.of(j, i)
@@ -37,7 +43,8 @@ def test_shares_are_counted_and_what_does_not_stand_out_is_left_out() -> None:
             if told is not None:
                 n_told += 1
                 both = float((chosen[:, i] * mine).sum())
-                assert told == pytest.approx((both / counts[j], counts[i] / 300))
+                assert told.share == pytest.approx(both / counts[j])
+                assert told.others == pytest.approx(counts[i] / 300)
         bits = found.bits(np.array([j]), np.arange(90))[0]
         lifts = [float((chosen[:, i] * mine).sum()) / counts[j] / found.shares[i] for i in best]
         assert_allclose(bits[best], np.log2(lifts), rtol=1e-5)

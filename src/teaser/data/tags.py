@@ -95,6 +95,11 @@ class Tag:
         return _has_word(self.feature, CREDITS)
 
     @property
+    def is_audience(self) -> bool:
+        """Whether it says for whom an item is."""
+        return _has_word(self.feature, AUDIENCES)
+
+    @property
     def is_practical(self) -> bool:
         """Whether it says when an item is, at what price or for what age: no matter of taste."""
         return _has_word(self.feature, PRACTICAL)
@@ -132,6 +137,7 @@ THEMES = frozenset({"theme", "themes", "subject", "subjects", "topic", "topics",
 CREDITS = frozenset(
     {"writer", "writers", "screenplay", "editor", "producer", "producers", "translator"}
 )
+AUDIENCES = frozenset({"audience", "audiences"})
 PRACTICAL = frozenset(
     {"certificate", "certification", "mpaa", "rated", "age", "price", "cost", "fee", "day", "days"}
     | {"label", "labels"}

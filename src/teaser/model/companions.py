@@ -16,9 +16,9 @@ from teaser.model.tables import Packed
 
 Array = NDArray[Any]
 
-# A pair is kept if at least so many people chose both, and so many times as many as were to be
-# expected. Of one item those with the most evidence are kept.
-LEAST_BOTH, LEAST_LIFT, KEPT = 5, 1.2, 100
+# A pair is kept if at least so many users chose both, so many times as many as were to be expected,
+# with so much evidence (a log-likelihood ratio). Of one item those with the most are kept.
+LEAST_BOTH, LEAST_LIFT, LEAST_EVIDENCE, KEPT = 5, 1.25, 2.0, 200
 # Users are counted until their histories have so many pairs: a few seconds.
 _PAIRS = 3e8
 _BLOCK = 256
@@ -90,23 +90,23 @@ class Companions:
 def count_companions(X: Any) -> Companions:
     """Count which items users chose together, given interactions (users x items).
 
-    Users with long histories choose more of everything. So what is to be expected of those who
-    chose an item is the share of all users, times how much longer their histories are.
+    Those who chose an item are expected to choose another as often as all users do.
     """
     rows = _counted(X)
-    by_item, lengths = sp.csr_array(rows.T.tocsr()), np.diff(rows.indptr).astype(np.float64)
+    by_item = sp.csr_array(rows.T.tocsr())
     counts = np.diff(by_item.indptr)
     shares = counts / max(1, rows.shape[0])
-    longer = (by_item @ lengths) / np.maximum(1, counts) / max(1.0, lengths.mean())
 
     def work(first: int) -> sp.csr_array:
         both = sp.coo_array(by_item[first : first + _BLOCK] @ rows)
         j, i, n = both.row + first, both.col, both.data
-        expected = counts[j] * np.minimum(1.0, shares[i] * np.maximum(1.0, longer[j]))
+        expected = counts[j] * shares[i]
+        # That of a Poisson variable.
+        evidence = n * np.log(n / expected) - (n - expected)
         stands_out = (i != j) & (n >= LEAST_BOTH) & (n >= LEAST_LIFT * expected)
-        j, i, n, expected = j[stands_out], i[stands_out], n[stands_out], expected[stands_out]
-        # The log-likelihood ratio of a Poisson variable; the most evidence of each item first.
-        order = np.lexsort((-(n * np.log(n / expected) - (n - expected)), j))
+        stands_out &= evidence >= LEAST_EVIDENCE
+        j, i, n, evidence = j[stands_out], i[stands_out], n[stands_out], evidence[stands_out]
+        order = np.lexsort((-evidence, j))  # the most of each item first
         j, i, n = j[order], i[order], n[order]
         kept = np.arange(len(j)) - np.searchsorted(j, j) < KEPT
         j, i, n = j[kept], i[kept], n[kept]

@@ -27,8 +27,6 @@ _LEAN, _STRONG, _AWAY = 0.25, 0.5, 0.3
 # What is known stands on three items at least, on so many times the root of the history, and on
 # this multiple of everybody's odds: for a name, which may be one that all know, and for others.
 _LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (5.0, 2.5)
-# The first statement is the one on most items, of those with this part of the most evidence.
-_PLAINEST = 0.7
 # A place is that of so many items, and of this share of the history.
 _LEAST_THERE, _MOSTLY_THERE = 5, 0.7
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
@@ -37,7 +35,7 @@ _PLAIN, _FURTHER, _CLEAR = (3.0, 2.0, 1.5), (4.0, 3.0, 3.0), 0.5
 # A guess is about at least three of so many items that come first, where none was chosen and fewer
 # than one was to be expected, on a feature that this share of all items states. Rarer tags are
 # names that few know. What it follows from makes at least this part of the leaning.
-_FIRST, _LEAST_FIRST, _STATED, _LEAST_RATE, _BECAUSE = 20, 3, 0.5, 0.01, 0.1
+_FIRST, _LEAST_FIRST, _STATED, _LEAST_RATE, _BECAUSE = 20, 3, 0.5, 0.01, 0.2
 # Only tags with at least this share of everybody's choices are said to be avoided, where at least
 # so many items were to be expected and less than a fifth of them were chosen.
 _COMMON, _LEAST_EXPECTED, _LESS = 0.05, 4, 0.2
@@ -242,6 +240,8 @@ def say(statement: Statement) -> str:
         why = f"{_name(because)} ({because.evidence.own:,} {of})"
         return f"A guess: you may like {named}, because of {why}. None of them has it yet."
     way = "lean towards" if statement.leaning > 0 else "lean away from"
+    if statement.tags[0].is_audience:
+        named = f"what is for {named}"
     if statement.is_place:
         way = "mostly choose what is in"
     n, out_of = evidence.in_others
@@ -304,9 +304,7 @@ class _Groups:
                 gain = np.where(able & some, self._gain(expected, is_first=not found), -np.inf)
                 if not gain.max(initial=-np.inf) >= 0:
                     break
-                # Of facts that are nearly as well borne out the first is the plainest.
-                near = gain >= (1.0 if found else _PLAINEST) * gain.max()
-                g = self._best_known(int(np.where(near, self.own, -1).argmax()), able & some)
+                g = self._best_known(int(gain.argmax()), able & some)
                 found.append(self.statement("known", 1, g))
                 able &= (self.facts.mostly != g) & ~self.facts.rivals(g)
                 # Of the items that carry it, others are to be expected more often, or less.

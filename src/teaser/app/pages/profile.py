@@ -324,6 +324,8 @@ def _describe_statement(
 ) -> Markup:
     """Return a statement as a sentence."""
     tags, evidence = bold(_name_of_statement(statement, catalogue, texts)), statement.evidence
+    if statement.tags[0].is_audience:
+        tags = texts.html("what is for {tags}", tags=tags)
     of = texts.integer(evidence.of)
     if statement.because is not None:
         parts = {

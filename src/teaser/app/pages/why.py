@@ -42,12 +42,12 @@ _SHARED_BITS, _KIND_BITS, _NARROW_BITS, _CLEAR_BITS = 3.0, 2.0, 4.5, (8.0, 4.5)
 _MOST_OF_HISTORY = 0.5
 # Of more names of a feature than this, none is the one that an item is known by.
 _FEW_NAMES = 4
-# A broad kind that is shared alone is told with its count from so many items on.
-_LEAST_LIKE = 3
+# A broad kind is told that so much of the history is of; alone it is told with its count.
+_OFTEN = 0.1
 # It is said that many like an item where general appeal is more of its score than this, and where
 # little can be told of the viewed item.
-_LIKED = 0.5, 0.3
-# A card says that an item lacks a tag only of those that at least one in sixteen has.
+_LIKED = 0.5, 0.4
+# A card says that a kind was never chosen only of those that at least one item in sixteen is of.
 _COMMON_BITS = 4.0
 _MAX_CACHED = 5_000
 
@@ -237,17 +237,19 @@ def _compare(
     kinds = [bits[tag] for tag in bits if tag.is_kind and (tag in shared or tag in said)]
     has_told = not said.isdisjoint(bits)
     are_narrow = max(kinds, default=0) >= _NARROW_BITS or sum(kinds) >= _CLEAR_BITS[has_told]
-    # The only name of a feature, such as the director, says enough; an actor does beside a kind.
-    names = [tag for tag in shared[:1] if tag in known_names(catalogue) and not tag.is_credit]
+    # The only name of a feature, such as the director, says enough, and so do two actors.
+    names = [tag for tag in shared if tag in known_names(catalogue) and not tag.is_credit]
     features = Counter(tag.feature for tag in declared_tags(catalogue, item_id))
-    has_kind = any(tag.is_kind for tag in bits)
+    has_name = len(names) > 1 or any(features[tag.feature] == 1 for tag in names)
+    many = _OFTEN * len(personal.history)
+    often = [t for t in shared if personal.count_in_history(t) >= many]
     if in_series:
         tells = Tells.SERIES
-    elif any(has_kind or features[t.feature] == 1 for t in names) or (shared and are_narrow):
+    elif has_name or (shared and are_narrow):
         tells = Tells.SHARED
     elif together:
         tells = Tells.TOGETHER
-    elif (decade and has_told) or any(not (told and tag.is_place) for tag in shared):
+    elif names or (decade and has_told) or any(not (told and t.is_place) for t in often):
         tells = Tells.LITTLE
     else:
         tells = Tells.TOLD if has_told else Tells.NOTHING
@@ -291,13 +293,15 @@ def _describe_alike(
         name = texts.html("{titles}, which they viewed", titles=titles)
     if first.tells == Tells.SERIES:
         return texts.html("{items} ({why})", items=name, why=texts("same series"))
+    if first.tells == Tells.NOTHING:
+        return name
     # A label says little beside how often both are chosen.
     able = [t for t in first.shared if first.tells != Tells.TOGETHER or t.is_kind or t.is_place]
     told, shared = list[str](), joint_names(able, catalogue, texts, full=False)
     if first.decade and first.tells != Tells.TOGETHER and len(shared) < N_SHARED:
         shared.append(texts("the {year}s", year=first.decade))
     n_like = personal.count_in_history(first.shared[0]) if first.shared else 0
-    if first.tells == Tells.LITTLE and len(shared) == 1 and n_like >= _LEAST_LIKE:
+    if first.tells == Tells.LITTLE and len(shared) == 1 and n_like > 2:
         counts = {"tags": shared[0], "n": n_like, "all": len(personal.history)}
         if is_own:
             told.append(texts("{tags}: {n} of your {all}", **counts))
@@ -306,7 +310,8 @@ def _describe_alike(
     elif shared:
         told.append(texts("both {tags}", tags=texts.join(shared)))
     if first.together and first.tells == Tells.TOGETHER:
-        (n, of), (m, out_of) = map(small_numbers, first.together)
+        share, others = first.together.share, first.together.others
+        (n, of), (m, out_of) = small_numbers(share), small_numbers(others)
         numbers = {"n": n, "of": texts.integer(of), "m": m, "out_of": texts.integer(out_of)}
         told.append(
             texts("{n} in {of} who chose it also chose this, {m} in {out_of} of all", **numbers)
@@ -317,9 +322,9 @@ def _describe_alike(
 def _describe_against(
     entry: Recommendation, personal: PersonalModel, texts: Texts, *, is_own: bool
 ) -> Markup:
-    """Return the first plain reason against an item: disliked, pressed, or common and missing.
+    """Return the first plain reason against an item: disliked, pressed, or a kind never chosen.
 
-    That an item is like others tells nothing against it, nor does a name that few items carry.
+    That an item is like others tells nothing against it, nor does a kind that few items are of.
     """
     pressed, bits = personal.presses if is_own else {}, personal.catalogue.bits
     for reason in entry.reasons:
@@ -330,7 +335,7 @@ def _describe_against(
             return texts.html("{title}, which they disliked", title=title)
         if isinstance(reason, Reason) and reason.contribution < 0:
             is_plain = reason.own == 0 and bits(reason.tag) <= _COMMON_BITS
-            if _is_pressed(reason, pressed) or (is_plain and not reason.tag.discovered):
+            if _is_pressed(reason, pressed) or (is_plain and reason.tag.is_kind):
                 return _describe_tags(reason, personal, texts, is_own=is_own)
     return Markup()
 
