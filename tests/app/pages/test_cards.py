@@ -177,15 +177,16 @@ def test_a_series_and_an_old_decade_are_told() -> None:
     titles += [f"Song of the {name}" for name in ("sea", "sun", "sky", "ice", "oak", "elm", "ash")]
     ids = list(range(len(titles)))
     items = {"item_id": ids, "title": titles, "year": [*years, *["1999"] * (len(ids) - 4)]}
+    items["genre"] = ["Noir" if item in (2, 3) else "Drama" for item in ids]
     pairs = [(user, item) for user in range(6) for item in ids[user % 3 :: 2]]
     users, chosen = zip(*pairs, strict=True)
     made = Dataset.from_tables(
         pl.DataFrame({"user_id": users, "item_id": chosen}),
         pl.DataFrame(items),
-        rules=Rules((Year("year"),), roles={"title": "title"}),
+        rules=Rules((Year("year"), Category("genre")), roles={"title": "title"}),
     )
     personal = PersonalModel(Catalogue(Teaser().fit(made)), State(history=(0, 2)))
-    for item, viewed, why in ((1, 0, "same series"), (3, 2, "both the 1940s")):
+    for item, viewed, why in ((1, 0, "same series"), (3, 2, "both Noir and the 1940s")):
         entry = Recommendation(item_id=item, score=1.0, match=1.0, reasons=())
         told = describe_reasons(entry, personal, EN, {viewed: 1.0})
         assert told == f"Because of <b>{titles[viewed]}</b>, which you viewed ({why})."
