@@ -24,9 +24,9 @@ Array = NDArray[Any]
 # Leanings are measured in standard deviations of the person's own scores: those that are known,
 # guessed and avoided are at least so large.
 _LEAN, _STRONG, _AWAY = 0.25, 0.5, 0.3
-# What is known stands on three items at least, on so many times the root of the history, and on
+# What is known stands on so many items at least, on so many times the root of the history, and on
 # this multiple of everybody's odds: for a name, which may be one that all know, and for others.
-_LEAST_OWN, _LEAST_ROOTS, _ODDS = 3, (0.5, 0.65), (5.0, 2.5)
+_LEAST_OWN, _LEAST_ROOTS, _ODDS = (4, 3), (0.5, 0.65), (5.0, 2.5)
 # A place is that of so many items, and of this share of the history.
 _LEAST_THERE, _MOSTLY_THERE = 5, 0.7
 # The weight of the leaning as evidence of its own, up to how much of it counts, and the least
@@ -318,7 +318,8 @@ class _Groups:
         """Return of which groups history and leaning say that the person leans towards them."""
         own, others, n = self.own, self.others, len(self.liked)
         root = np.where(self.facts.names, *_LEAST_ROOTS) * np.sqrt(n)
-        found: Array = own >= np.maximum(min(_LEAST_OWN, n), root)
+        least = np.where(self.facts.names, *_LEAST_OWN)
+        found: Array = own >= np.maximum(np.minimum(least, n), root)
         # The odds, so that of a tag that half of all choices carry more can be said.
         odds = np.where(self.facts.names, *_ODDS)
         found &= own * (1 - others) >= odds * others * (n - own)
@@ -348,7 +349,7 @@ class _Groups:
         Of two items, or most of the history, that tells nothing. Most of them carry the tag that
         describes the group, and it says less than the group.
         """
-        found = (self.own >= _LEAST_OWN) & (2 * self.own <= len(self.liked))
+        found = (self.own >= _LEAST_OWN[1]) & (2 * self.own <= len(self.liked))
         found &= self.facts.mostly >= 0
         for g in np.flatnonzero(found).tolist():
             mostly = int(self.facts.mostly[g])
@@ -383,7 +384,7 @@ class _Groups:
         able &= (expected >= _LEAST_EXPECTED) & (self.own < _LESS * expected)
         able &= self.facts.telling & ~self.facts.unsaid & ~self.facts.places
         found: list[Statement] = []
-        often = np.flatnonzero(self.facts.declared & (self.own >= _LEAST_OWN)).tolist()
+        often = np.flatnonzero(self.facts.declared & (self.own >= _LEAST_OWN[1])).tolist()
         chosen = [self.profile.tags[self._members(other)[0]].value for other in often]
         order = np.argsort(-_surprise(self.own, expected), kind="stable")
         for g in order[able[order]].tolist():

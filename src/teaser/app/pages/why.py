@@ -29,8 +29,8 @@ from teaser.recommend import Recommendation
 # viewed item shares with the listed one.
 N_TAGS, N_BARE, N_SHARED = 2, 2, 2
 # A tag is told that this share of the history's items carry, or so many times the root of their
-# number.
-_LEAST_SHARE, _LEAST_ROOT = 0.4, 0.65
+# number, of a name and of others.
+_LEAST_SHARE, _LEAST_ROOTS = 0.4, (0.5, 0.65)
 # It is there so many times as often as in everybody's choices.
 _STANDS_OUT = 1.5
 # The viewed item is one of so many that are most alike, and at least this part as the first.
@@ -75,12 +75,15 @@ class Alike:
         The first year of the decade of both, if few items are of it.
     together
         How often people who chose it chose the listed one, where that stands out.
+    has_told
+        Whether it has one of the tags that are told.
     """
 
     item_id: ItemId
     shared: tuple[Tag, ...]
     decade: int | None
     together: Together | None
+    has_told: bool
     tells: Tells
 
 
@@ -108,7 +111,10 @@ def describe_reasons(
     # One sentence stays short; what was pressed is always told.
     first = [r for r in tags if r is tags[0] or _is_pressed(r, pressed)]
     found = find_alike(entry.item_id, viewed, first, personal)
-    tags = first if found else tags
+    if found:
+        # Where it is says more than that both are often chosen.
+        weak = found[0].tells >= Tells.TOGETHER
+        tags = [r for r in tags if r in first or (weak and r.tag.is_place)]
     is_weak = bool(found) and not tags and found[0].tells >= Tells.LITTLE
     is_liked = entry.general_share > (_LIKED[1] if is_weak else _LIKED[0])
     if is_liked and is_weak and found[0].tells == Tells.NOTHING:
@@ -212,7 +218,8 @@ def find_alike(
     order = sorted((i for i in viewed if viewed[i] > 0), key=lambda i: -viewed[i])[:_N_FIRST]
     near = [i for i in order if viewed[i] >= _NEAR * viewed[order[0]]]
     alike = [_compare(item_id, each, told, personal) for each in near]
-    first = min(alike, key=lambda each: each.tells, default=None)  # of equal ones the first
+    # Of equal ones one that has a told tag too, and the most alike.
+    first = min(alike, key=lambda each: (each.tells, not each.has_told), default=None)
     if first is None or first.tells < Tells.NOTHING:
         return [first] if first else []
     return [] if told else alike[:N_BARE]
@@ -225,7 +232,7 @@ def _compare(
     catalogue, model = personal.catalogue, personal.catalogue.model
     places = [model.items_.index_of(each) for each in (viewed, item_id)]
     bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, viewed)}
-    shared = _telling(bits, told, known_names(catalogue))
+    shared = _telling(bits, told, personal)
     in_series = bool(set.intersection(*(series_of(model.title(i) or "") for i in places)))
     decades = {decade_of(catalogue, i) for i in places}
     decade = decades.pop() if len(decades) == 1 else None
@@ -253,20 +260,23 @@ def _compare(
         tells = Tells.LITTLE
     else:
         tells = Tells.TOLD if has_told else Tells.NOTHING
-    return Alike(viewed, shared, decade, together, tells)
+    return Alike(viewed, shared, decade, together, has_told, tells)
 
 
 def _telling(
-    bits: Mapping[Tag, float], told: Sequence[Reason], names: Collection[Tag]
+    bits: Mapping[Tag, float], told: Sequence[Reason], personal: PersonalModel
 ) -> tuple[Tag, ...]:
     """Return the shared tags that are told, two at most, which say something new each.
 
-    Beside a name a broad kind says nothing more, nor a label beside a kind, nor one place beside
-    another.
+    Of the names of a feature it is the one that the history has most. Beside a name a broad kind
+    says nothing more, nor a label beside a kind, nor a place beside one that it lies in.
     """
-    has_place = any(reason.tag.is_place for reason in told)
+    names, counted = known_names(personal.catalogue), personal.count_in_history
+    widest = max((personal.catalogue.bits(r.tag) for r in told if r.tag.is_place), default=0.0)
     said = [tag.value for reason in told for tag in reason.tags]
-    able = [tag for tag in bits if bits[tag] > 0 and not (has_place and tag.is_place)]
+    able = [t for t in bits if bits[t] > 0 and not (t.is_place and bits[t] <= widest)]
+    best = {tag.feature: tag for tag in sorted(able[::-1], key=counted) if tag in names}
+    able = [best[tag.feature] if tag in names else tag for tag in able]
     by_value = {tag.value: tag for tag in reversed(able)}
     new = [by_value[value] for value in differing_names([t.value for t in able], N_SHARED, said)]
     if not new:
@@ -295,9 +305,7 @@ def _describe_alike(
         return texts.html("{items} ({why})", items=name, why=texts("same series"))
     if first.tells == Tells.NOTHING:
         return name
-    # A label says little beside how often both are chosen.
-    able = [t for t in first.shared if first.tells != Tells.TOGETHER or t.is_kind or t.is_place]
-    told, shared = list[str](), joint_names(able, catalogue, texts, full=False)
+    told, shared = list[str](), joint_names(first.shared, catalogue, texts, full=False)
     if first.decade and first.tells != Tells.TOGETHER and len(shared) < N_SHARED:
         shared.append(texts("the {year}s", year=first.decade))
     n_like = personal.count_in_history(first.shared[0]) if first.shared else 0
@@ -390,7 +398,8 @@ def _is_own(reason: Reason, catalogue: Catalogue) -> bool:
     """Whether the history has the tags often, 2 of 5, 3 of 6, 5 of 40, and more than others do."""
     own, of = reason.own or 0, reason.of or 0
     others = choice_rates(catalogue)[catalogue.tag_index[reason.tag]]
-    enough = own > 1 and own >= min(_LEAST_SHARE * of, max(3, _LEAST_ROOT * math.sqrt(of)))
+    root = _LEAST_ROOTS[reason.tag not in known_names(catalogue)] * math.sqrt(of)
+    enough = own > 1 and own >= min(_LEAST_SHARE * of, max(3, root))
     return enough and own >= _STANDS_OUT * others * of
 
 
@@ -404,7 +413,7 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
     """Return declared tags of two items that at most one in eight has, those that tell most first.
 
     Of a kind, such as a genre, more may. Names come first, those of the feature with fewest names
-    before others, and of a feature the one that most people chose: the director goes before Arnold
+    before others, and of a feature those that most people chose: the director goes before Arnold
     Schwarzenegger, and he before the rest of the cast. Then come the rarest, and places last. Bare
     numbers, such as years, are left out.
     """
@@ -426,12 +435,7 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
         rank = 3 if tag.is_place else 0 if is_main else 1 if tag.is_kind else 2
         return rank, is_main * n_names[tag.feature], -known.get(tag, catalogue.bits(tag))
 
-    names, first = Counter[str](), list[Tag]()
-    for tag in sorted(found, key=order):
-        names[tag.feature] += tag in known
-        if tag not in known or names[tag.feature] == 1:
-            first.append(tag)
-    return first
+    return sorted(found, key=order)
 
 
 @cached_per_catalogue(_MAX_CACHED)
