@@ -17,8 +17,10 @@ from teaser.model.tables import Packed
 Array = NDArray[Any]
 
 # A pair is kept if at least so many users chose both, so many times as many as were to be expected,
-# with so much evidence (a log-likelihood ratio). Of one item those with the most are kept.
-LEAST_BOTH, LEAST_LIFT, LEAST_EVIDENCE, KEPT = 5, 1.25, 2.0, 200
+# with so much evidence (a log-likelihood ratio).
+LEAST_BOTH, LEAST_LIFT, LEAST_EVIDENCE = 5, 1.25, 2.0
+# Of one item those with the most evidence are kept: about so many pairs in all, or so many of each.
+_KEPT, _LEAST_KEPT = 2_000_000, 50
 # Users are counted until their histories have so many pairs: a few seconds.
 _PAIRS = 3e8
 _BLOCK = 256
@@ -96,6 +98,7 @@ def count_companions(X: Any) -> Companions:
     by_item = sp.csr_array(rows.T.tocsr())
     counts = np.diff(by_item.indptr)
     shares = counts / max(1, rows.shape[0])
+    most = max(_LEAST_KEPT, _KEPT // max(1, len(counts)))
 
     def work(first: int) -> sp.csr_array:
         both = sp.coo_array(by_item[first : first + _BLOCK] @ rows)
@@ -108,7 +111,7 @@ def count_companions(X: Any) -> Companions:
         j, i, n, evidence = j[stands_out], i[stands_out], n[stands_out], evidence[stands_out]
         order = np.lexsort((-evidence, j))  # the most of each item first
         j, i, n = j[order], i[order], n[order]
-        kept = np.arange(len(j)) - np.searchsorted(j, j) < KEPT
+        kept = np.arange(len(j)) - np.searchsorted(j, j) < most
         j, i, n = j[kept], i[kept], n[kept]
         share = (n / counts[j]).astype(np.float32)
         rates = sp.csr_array((share, (j - first, i)), shape=both.shape)

@@ -275,7 +275,10 @@ def _telling(
     widest = max((personal.catalogue.bits(r.tag) for r in told if r.tag.is_place), default=0.0)
     said = [tag.value for reason in told for tag in reason.tags]
     able = [t for t in bits if bits[t] > 0 and not (t.is_place and bits[t] <= widest)]
-    best = {tag.feature: tag for tag in sorted(able[::-1], key=counted) if tag in names}
+    best = dict[str, Tag]()
+    for tag in able:
+        if tag in names and counted(tag) > counted(best.setdefault(tag.feature, tag)):
+            best[tag.feature] = tag
     able = [best[tag.feature] if tag in names else tag for tag in able]
     by_value = {tag.value: tag for tag in reversed(able)}
     new = [by_value[value] for value in differing_names([t.value for t in able], N_SHARED, said)]
