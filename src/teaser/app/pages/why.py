@@ -25,9 +25,8 @@ from teaser.data.tags import Tag, differing_names
 from teaser.explain import Reason, Together, ViewedReason, are_names, small_numbers
 from teaser.recommend import Recommendation
 
-# How many tags a sentence names, viewed items without anything to tell of them, and tags that a
-# viewed item shares with the listed one.
-N_TAGS, N_BARE, N_SHARED = 2, 2, 2
+# How many tags a sentence names, and how many that a viewed item shares with the listed one.
+N_TAGS, N_SHARED = 2, 2
 # A tag is told that this share of the history's items carry, or so many times the root of their
 # number, of a name and of others.
 _LEAST_SHARE, _LEAST_ROOTS = 0.4, (0.5, 0.65)
@@ -42,11 +41,8 @@ _SHARED_BITS, _KIND_BITS, _NARROW_BITS, _CLEAR_BITS = 3.0, 2.0, 4.5, (8.0, 4.5)
 _MOST_OF_HISTORY = 0.5
 # Of more names of a feature than this, none is the one that an item is known by.
 _FEW_NAMES = 4
-# A broad kind is told that so much of the history is of; alone it is told with its count.
-_OFTEN = 0.1
-# It is said that many like an item where general appeal is more of its score than this, and where
-# little can be told of the viewed item.
-_LIKED = 0.5, 0.4
+# It is said that many like an item where general appeal is more of its score than this.
+_LIKED = 0.5
 # A card says that a kind was never chosen only of those that at least one item in sixteen is of.
 _COMMON_BITS = 4.0
 _MAX_CACHED = 5_000
@@ -111,18 +107,15 @@ def describe_reasons(
     # One sentence stays short; what was pressed is always told.
     first = [r for r in tags if r is tags[0] or _is_pressed(r, pressed)]
     found = find_alike(entry.item_id, viewed, first, personal)
-    if found:
+    if found is not None:
         # Where it is says more than that both are often chosen.
-        weak = found[0].tells >= Tells.TOGETHER
+        weak = found.tells >= Tells.TOGETHER
         tags = [r for r in tags if r in first or (weak and r.tag.is_place)]
-    is_weak = bool(found) and not tags and found[0].tells >= Tells.LITTLE
-    is_liked = entry.general_share > (_LIKED[1] if is_weak else _LIKED[0])
-    if is_liked and is_weak and found[0].tells == Tells.NOTHING:
-        found = []
+    is_liked = entry.general_share > _LIKED
     if not (tags or found or is_liked):
         tags = able[:N_TAGS]
     clauses = [(r.tag.is_place, _describe_tags(r, personal, texts, is_own=is_own)) for r in tags]
-    if found:
+    if found is not None:
         clauses.append((False, _describe_alike(found, personal, texts, is_own=is_own)))
     speak_for = texts.join_html([text for _, text in sorted(clauses, key=lambda each: each[0])])
     against = _describe_against(entry, personal, texts, is_own=is_own)
@@ -203,10 +196,10 @@ def _known_reasons(entry: Recommendation, personal: PersonalModel) -> list[Reaso
 
 def find_alike(
     item_id: ItemId, viewed: Mapping[ItemId, float], told: Sequence[Reason], personal: PersonalModel
-) -> list[Alike]:
+) -> Alike | None:
     """Return the viewed item that tells most why an item is there, of those that are most alike.
 
-    If nothing can be told of any, these are the first two, and none where a tag is told.
+    It is None if nothing can be told of any, but a tag is told.
 
     Parameters
     ----------
@@ -220,9 +213,7 @@ def find_alike(
     alike = [_compare(item_id, each, told, personal) for each in near]
     # Of equal ones one that has a told tag too, and the most alike.
     first = min(alike, key=lambda each: (each.tells, not each.has_told), default=None)
-    if first is None or first.tells < Tells.NOTHING:
-        return [first] if first else []
-    return [] if told else alike[:N_BARE]
+    return None if first and told and first.tells == Tells.NOTHING else first
 
 
 def _compare(
@@ -248,15 +239,13 @@ def _compare(
     names = [tag for tag in shared if tag in known_names(catalogue) and not tag.is_credit]
     features = Counter(tag.feature for tag in declared_tags(catalogue, item_id))
     has_name = len(names) > 1 or any(features[tag.feature] == 1 for tag in names)
-    many = _OFTEN * len(personal.history)
-    often = [t for t in shared if personal.count_in_history(t) >= many]
     if in_series:
         tells = Tells.SERIES
     elif has_name or (shared and are_narrow):
         tells = Tells.SHARED
     elif together:
         tells = Tells.TOGETHER
-    elif names or (decade and has_told) or any(not (told and t.is_place) for t in often):
+    elif (decade and has_told) or any(not (told and tag.is_place) for tag in shared):
         tells = Tells.LITTLE
     else:
         tells = Tells.TOLD if has_told else Tells.NOTHING
@@ -294,40 +283,30 @@ def _telling(
     return (first, *others)
 
 
-def _describe_alike(
-    found: Sequence[Alike], personal: PersonalModel, texts: Texts, *, is_own: bool
-) -> Markup:
-    """Return viewed items, with what the first has to do with the listed one."""
-    catalogue, first = personal.catalogue, found[0]
-    titles = texts.join_html([bold(catalogue.title(each.item_id)) for each in found])
+def _describe_alike(found: Alike, personal: PersonalModel, texts: Texts, *, is_own: bool) -> Markup:
+    """Return a viewed item with what it has to do with the listed one."""
+    catalogue, title = personal.catalogue, bold(personal.catalogue.title(found.item_id))
     if is_own:
-        name = texts.html("{titles}, which you viewed", titles=titles)
+        name = texts.html("{title}, which you viewed", title=title)
     else:
-        name = texts.html("{titles}, which they viewed", titles=titles)
-    if first.tells == Tells.SERIES:
-        return texts.html("{items} ({why})", items=name, why=texts("same series"))
-    if first.tells == Tells.NOTHING:
-        return name
-    told, shared = list[str](), joint_names(first.shared, catalogue, texts, full=False)
-    if first.decade and first.tells != Tells.TOGETHER and len(shared) < N_SHARED:
-        shared.append(texts("the {year}s", year=first.decade))
-    n_like = personal.count_in_history(first.shared[0]) if first.shared else 0
-    if first.tells == Tells.LITTLE and len(shared) == 1 and n_like > 2:
-        counts = {"tags": shared[0], "n": n_like, "all": len(personal.history)}
-        if is_own:
-            told.append(texts("{tags}: {n} of your {all}", **counts))
-        else:
-            told.append(texts("{tags}: {n} of their {all}", **counts))
-    elif shared:
-        told.append(texts("both {tags}", tags=texts.join(shared)))
-    if first.together and first.tells == Tells.TOGETHER:
-        share, others = first.together.share, first.together.others
+        name = texts.html("{title}, which they viewed", title=title)
+    told = list[str]()
+    if found.tells == Tells.SERIES:
+        told.append(texts("same series"))
+    elif found.tells < Tells.NOTHING:
+        shared = joint_names(found.shared, catalogue, texts, full=False)
+        if found.decade and found.tells != Tells.TOGETHER and len(shared) < N_SHARED:
+            shared.append(texts("the {year}s", year=found.decade))
+        if shared:
+            told.append(texts("both {tags}", tags=texts.join(shared)))
+    if found.together and found.tells == Tells.TOGETHER:
+        share, others = found.together.share, found.together.others
         (n, of), (m, out_of) = small_numbers(share), small_numbers(others)
         numbers = {"n": n, "of": texts.integer(of), "m": m, "out_of": texts.integer(out_of)}
         told.append(
             texts("{n} in {of} who chose it also chose this, {m} in {out_of} of all", **numbers)
         )
-    return texts.html("{items} ({why})", items=name, why="; ".join(told)) if told else name
+    return texts.html("{item} ({why})", item=name, why="; ".join(told)) if told else name
 
 
 def _describe_against(
