@@ -22,7 +22,7 @@ LEAST_BOTH, LEAST_LIFT, LEAST_EVIDENCE = 5, 1.25, 2.0
 # Of one item those with the most evidence are kept: about so many pairs in all, or so many of each.
 _KEPT, _LEAST_KEPT = 2_000_000, 50
 # Users are counted until their histories have so many pairs: a few seconds.
-_PAIRS = 3e8
+_PAIRS = 1e8
 _BLOCK = 256
 
 

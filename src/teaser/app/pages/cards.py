@@ -28,9 +28,9 @@ _FIRST_FACTS = (
 )
 # A value on more than 7 in 10 items says too little to come first.
 _LEAST_BITS = 0.5
-# A viewed item is told that adds at least this part of what the first adds, and how alike it is
-# counts beside the second number.
-_LEAST_PART, _BARE_PART = 0.1, 0.02
+# A viewed item is told that adds at least this part of what the first adds. How alike it is counts
+# beside the second number, and more than what it adds.
+_LEAST_PART, _BARE_PART, _PART_POWER = 0.1, 0.02, 0.25
 _MAX_CACHED = 5_000
 
 
@@ -112,7 +112,7 @@ def card_views(
         parts_of = np.maximum(0.0, personal.viewed_parts(places))
         much = parts_of >= _LEAST_PART * parts_of.max(axis=1, keepdims=True, initial=0.0)
         alike = _BARE_PART + personal.likeness(places)
-        added = np.where(much, np.sqrt(parts_of) * alike, 0.0).tolist()
+        added = np.where(much, parts_of**_PART_POWER * alike, 0.0).tolist()
     for place, whole, by_item in zip(places.tolist(), personal.entries(places), added, strict=True):
         entry = narrowed(whole, parts)
         viewed = dict(zip(personal.history, by_item, strict=False))
