@@ -22,7 +22,7 @@ from teaser.app.i18n.texts import Texts
 from teaser.app.pages.profile import bold, joint_names
 from teaser.data.matrix import ItemId
 from teaser.data.tags import Tag, differing_names
-from teaser.explain import Reason, Together, ViewedReason, are_names, small_numbers
+from teaser.explain import Reason, Together, ViewedReason, are_names, number_features, small_numbers
 from teaser.recommend import Recommendation
 
 # How many tags a sentence names, and how many that a viewed item shares with the listed one.
@@ -41,10 +41,10 @@ _SHARED_BITS, _KIND_BITS, _NARROW_BITS, _CLEAR_BITS = 3.0, 2.0, 4.5, (8.0, 4.5)
 _MOST_OF_HISTORY = 0.5
 # Of more names of a feature than this, none is the one that an item is known by.
 _FEW_NAMES = 4
+# Of those who made an item there are so many at most, on average.
+_MAKERS = 1.6
 # It is said that many like an item where general appeal is more of its score than this.
 _LIKED = 0.5
-# A card says that a kind was never chosen only of those that at least one item in sixteen is of.
-_COMMON_BITS = 4.0
 _MAX_CACHED = 5_000
 
 
@@ -223,7 +223,7 @@ def _compare(
     catalogue, model = personal.catalogue, personal.catalogue.model
     places = [model.items_.index_of(each) for each in (viewed, item_id)]
     bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, viewed)}
-    shared = _telling(bits, told, personal)
+    shared = _telling(bits, told, main_names(catalogue, item_id), personal)
     in_series = bool(set.intersection(*(series_of(model.title(i) or "") for i in places)))
     decades = {decade_of(catalogue, i) for i in places}
     decade = decades.pop() if len(decades) == 1 else None
@@ -235,10 +235,9 @@ def _compare(
     kinds = [bits[tag] for tag in bits if tag.is_kind and (tag in shared or tag in said)]
     has_told = not said.isdisjoint(bits)
     are_narrow = max(kinds, default=0) >= _NARROW_BITS or sum(kinds) >= _CLEAR_BITS[has_told]
-    # The only name of a feature, such as the director, says enough, and so do two actors.
-    names = [tag for tag in shared if tag in known_names(catalogue) and not tag.is_credit]
-    features = Counter(tag.feature for tag in declared_tags(catalogue, item_id))
-    has_name = len(names) > 1 or any(features[tag.feature] == 1 for tag in names)
+    # A director or an author says enough, and so do two names.
+    names = [tag for tag in shared if tag in main_names(catalogue, item_id)]
+    has_name = len(names) > 1 or any(tag.feature in makers(catalogue) for tag in names)
     if in_series:
         tells = Tells.SERIES
     elif has_name or (shared and are_narrow):
@@ -253,14 +252,17 @@ def _compare(
 
 
 def _telling(
-    bits: Mapping[Tag, float], told: Sequence[Reason], personal: PersonalModel
+    bits: Mapping[Tag, float],
+    told: Sequence[Reason],
+    names: Collection[Tag],
+    personal: PersonalModel,
 ) -> tuple[Tag, ...]:
     """Return the shared tags that are told, two at most, which say something new each.
 
     Of the names of a feature it is the one that the history has most. Beside a name a broad kind
     says nothing more, nor a label beside a kind, nor a place beside one that it lies in.
     """
-    names, counted = known_names(personal.catalogue), personal.count_in_history
+    counted = personal.count_in_history
     widest = max((personal.catalogue.bits(r.tag) for r in told if r.tag.is_place), default=0.0)
     said = [tag.value for reason in told for tag in reason.tags]
     able = [t for t in bits if bits[t] > 0 and not (t.is_place and bits[t] <= widest)]
@@ -312,21 +314,16 @@ def _describe_alike(found: Alike, personal: PersonalModel, texts: Texts, *, is_o
 def _describe_against(
     entry: Recommendation, personal: PersonalModel, texts: Texts, *, is_own: bool
 ) -> Markup:
-    """Return the first plain reason against an item: disliked, pressed, or a kind never chosen.
-
-    That an item is like others tells nothing against it, nor does a kind that few items are of.
-    """
-    pressed, bits = personal.presses if is_own else {}, personal.catalogue.bits
+    """Return the first reason against an item that the person gave: disliked or pressed."""
+    pressed = personal.presses if is_own else {}
     for reason in entry.reasons:
         if isinstance(reason, ViewedReason) and reason.contribution < 0:
             title = bold(reason.title or str(reason.item_id))
             if is_own:
                 return texts.html("{title}, which you disliked", title=title)
             return texts.html("{title}, which they disliked", title=title)
-        if isinstance(reason, Reason) and reason.contribution < 0:
-            is_plain = reason.own == 0 and bits(reason.tag) <= _COMMON_BITS
-            if _is_pressed(reason, pressed) or (is_plain and reason.tag.is_kind):
-                return _describe_tags(reason, personal, texts, is_own=is_own)
+        if isinstance(reason, Reason) and reason.contribution < 0 and _is_pressed(reason, pressed):
+            return _describe_tags(reason, personal, texts, is_own=is_own)
     return Markup()
 
 
@@ -407,17 +404,36 @@ def shared_tags(catalogue: Catalogue, one: ItemId, other: ItemId) -> list[Tag]:
         and not tag.is_bare
         and catalogue.bits(tag) >= (_KIND_BITS if tag.is_kind else _SHARED_BITS)
     ]
-    known = known_names(catalogue)
-
-    # Of a long list, such as all who drew a film, no name is the one.
-    n_names = Counter(tag.feature for tag in own if tag in known)
+    known, names = known_names(catalogue), main_names(catalogue, one)
+    n_names = Counter(tag.feature for tag in names)
 
     def order(tag: Tag) -> tuple[int, int, float]:
-        is_main = tag in known and not tag.is_credit and n_names[tag.feature] <= _FEW_NAMES
-        rank = 3 if tag.is_place else 0 if is_main else 1 if tag.is_kind else 2
-        return rank, is_main * n_names[tag.feature], -known.get(tag, catalogue.bits(tag))
+        rank = 3 if tag.is_place else 0 if tag in names else 1 if tag.is_kind else 2
+        return rank, n_names[tag.feature], -known.get(tag, catalogue.bits(tag))
 
     return sorted(found, key=order)
+
+
+@cached_per_catalogue(_MAX_CACHED)
+def main_names(catalogue: Catalogue, item_id: ItemId) -> set[Tag]:
+    """Return the names that an item is known by: not those of a long list, such as a whole cast."""
+    known = known_names(catalogue)
+    names = [tag for tag in declared_tags(catalogue, item_id) if tag in known]
+    counts = Counter(tag.feature for tag in names)
+    return {tag for tag in names if counts[tag.feature] <= _FEW_NAMES and not tag.is_credit}
+
+
+@cached_per_catalogue(1)
+def makers(catalogue: Catalogue) -> set[str]:
+    """Return the features of names of which most items have one, such as the director."""
+    features, number = number_features(catalogue.model.tags_)
+    items = catalogue.model.tag_table_.carriers.items
+    stated = np.repeat(number, np.diff(items.indptr)) * items.shape[1] + items.indices
+    n_names = np.bincount(stated // items.shape[1], minlength=len(features))
+    n_items = np.bincount(np.unique(stated) // items.shape[1], minlength=len(features))
+    named = {tag.feature for tag in known_names(catalogue)}
+    few = n_names <= _MAKERS * n_items
+    return {name for name, is_few in zip(features, few, strict=True) if is_few and name in named}
 
 
 @cached_per_catalogue(_MAX_CACHED)
