@@ -105,7 +105,8 @@ def describe_reasons(
     stated = {tag for each in personal.statements for tag in each.tags}
     tags = _own_tags(able, pressed, stated, personal.catalogue)
     # One sentence stays short; what was pressed is always told.
-    first = [r for r in tags if r is tags[0] or _is_pressed(r, pressed)]
+    others = [r for r in tags if not _is_pressed(r, pressed)]
+    first = [r for r in tags if r not in others[1:]]
     found = find_alike(entry.item_id, viewed, first, personal)
     if found is not None:
         # Where it is says more than that both are often chosen.
@@ -333,7 +334,7 @@ def _bits(tag: Tag, personal: PersonalModel) -> float:
     What most of the history has does not tell it, nor when or for what price it is, nor a label
     that the person does not lean to. A broad kind without a leaning tells half as much.
     """
-    bits, most = personal.catalogue.bits(tag), _MOST_OF_HISTORY * len(personal.history)
+    bits, most = personal.catalogue.bits(tag), max(3, _MOST_OF_HISTORY * len(personal.history))
     if tag.is_practical or personal.count_in_history(tag) > most:
         return 0.0
     is_narrow = tag.is_kind and bits >= _SHARED_BITS
@@ -350,13 +351,16 @@ def _describe_tags(
     Discovered tags are left out where metadata name the same.
     """
     tags = [tag for tag in reason.tags if not tag.discovered] or list(reason.tags)
-    if reason.tag.is_place:
+    is_pressed = is_own and _is_pressed(reason, personal.presses)
+    if is_pressed:
+        tags = [tag for tag in reason.tags if tag in personal.presses]
+    elif reason.tag.is_place:
         # A region and its town: the number is that of the region.
         tags = [_widest(reason.tag, personal.catalogue)]
     name = bold(" / ".join(joint_names(tags, personal.catalogue, texts)))
     if reason.like:
         name = bold(texts("items like {titles}", titles=texts.join(reason.like)))
-    if is_own and _is_pressed(reason, personal.presses):
+    if is_pressed:
         steps = sum(personal.presses.get(tag, 0) for tag in reason.tags)
         return texts.html("{tag}, which you pressed {steps}", tag=name, steps=texts.steps(steps))
     if reason.is_guess:
