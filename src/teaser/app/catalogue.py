@@ -26,7 +26,7 @@ from teaser.app.monitoring import measured
 from teaser.app.state import ListFilter, State, within_range
 from teaser.data.dataset import Dataset
 from teaser.data.matrix import ItemId
-from teaser.data.rules import Category, ListOf
+from teaser.data.rules import Category, ListOf, Year
 from teaser.data.tags import Tag, long_words, resolve_tag
 from teaser.errors import ParameterError, SearchTimeoutError, TeaserError
 from teaser.model.filters import NO_FILTERS
@@ -649,8 +649,7 @@ _MOST_BITS, _CIRCUMSTANCE = 4.5, 0.25
 _FULL_BITS = 32.0
 # Books name their series in brackets; films go on after a number or a colon.
 _SERIES = re.compile(r"\(([^()#]{4,}?),? #[\d.]+")
-_FURTHER = re.compile(r"(?:\s+(?:\d+|[ivx]+)\b|[:(²³]).*")
-_YEAR = re.compile(r"\d{4}s?")
+_FURTHER = re.compile(r"(?:\s+(?:\d+|[ivx]{2,}|v)\b|[:(²³]).*")
 
 
 @cached_per_catalogue(1)
@@ -687,28 +686,49 @@ def described(catalogue: Catalogue) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(1.0 / np.maximum(lengths, 1e-9)) @ rows)
 
 
-def series_of(title: str) -> set[str]:
-    """Return names of the series that an item may belong to, by its title.
+def series_of(title: str) -> set[tuple[str, bool]]:
+    """Return names of the series that an item may belong to, and whether its title says so.
 
     Examples
     --------
     >>> sorted(series_of("Cress (The Lunar Chronicles, #3)"))
-    ['cress', 'the lunar chronicles']
-    >>> series_of("Star Trek IV: The Voyage Home") == series_of("Star Trek: Generations")
-    True
+    [('cress', True), ('the lunar chronicles', True)]
+    >>> series_of("The Terminator")
+    {('terminator', False)}
     """
     named = title.casefold().removeprefix("the ")
     stem = _FURTHER.sub("", named).strip()
-    found = {stem.rstrip("s")} if len(stem) >= 4 else set()
-    return found | {name.strip() for name in _SERIES.findall(title.casefold())}
+    found = {(name.strip(), True) for name in _SERIES.findall(title.casefold())}
+    return found | ({(stem, stem != named)} if len(stem) >= 4 else set())
 
 
+def in_one_series(one: str, other: str) -> bool:
+    """Return whether the titles of two items say that they belong to one series.
+
+    Remakes and further editions of the same title do not.
+
+    Examples
+    --------
+    >>> in_one_series("Star Trek IV: The Voyage Home", "Star Trek: Generations")
+    True
+    >>> in_one_series("Crash", "Crash")
+    False
+    """
+    names = dict(series_of(one))
+    return one.casefold() != other.casefold() and any(
+        says or names[name] for name, says in series_of(other) if name in names
+    )
+
+
+@cached_per_catalogue(20_000)
 def decade_of(catalogue: Catalogue, place: int) -> int | None:
-    """Return the first year of the decade of an item, by a tag that is a year; None without one."""
+    """Return the first year of the decade of an item, by a rule about years; None without one."""
     D, tags = catalogue.model.decoder_, catalogue.model.tags_
+    years = {rule.name for rule in catalogue.model.rules_.tags if isinstance(rule, Year)}
     for column in D.indices[D.indptr[place] : D.indptr[place + 1]].tolist():
-        if not tags[column].discovered and _YEAR.fullmatch(tags[column].value):
-            return int(tags[column].value[:3]) * 10
+        value = tags[column].value.removesuffix("s")
+        if tags[column].feature in years and value.isdecimal() and len(value) == 4:
+            return int(value) // 10 * 10
     return None
 
 

@@ -832,10 +832,13 @@ class TaggedModel(Model, abstract=True):
         directions = np.column_stack([table.basis.direction(each) for each in weights])
         added = self.encode_parts(seen, strengths, directions).T
         # Affinities are a multiple of the raw scores, which any of them tells.
-        largest = int(np.abs(learned.values[: table.n_personal]).argmax())
-        history = dict(zip(learned.history, strengths.tolist(), strict=True))
-        raw = sum(self.origins(self.tags_[largest], history, learned.about or None).values())
-        added *= learned.tags_weight * (learned.values[largest] / raw if raw else 0.0)
+        personal, factor = np.abs(learned.values[: table.n_personal]), 0.0
+        if len(personal):
+            largest = int(personal.argmax())
+            history = dict(zip(learned.history, strengths.tolist(), strict=True))
+            raw = sum(self.origins(self.tags_[largest], history, learned.about or None).values())
+            factor = learned.values[largest] / raw if raw else 0.0
+        added *= learned.tags_weight * factor
         if self.remainder_ is not None:
             known = seen < self.remainder_.shape[0]
             rows = self.remainder_[seen[known]][:, places[places < self.remainder_.shape[1]]]

@@ -306,7 +306,9 @@ class _Groups:
                     break
                 g = self._best_known(int(gain.argmax()), able & some)
                 found.append(self.statement("known", 1, g))
-                able &= (self.facts.mostly != g) & ~self.facts.rivals(g)
+                # Of two places one lies in the other.
+                able &= (self.facts.mostly != g) & ~(places & places[g])
+                able[g] = False
                 # Of the items that carry it, others are to be expected more often, or less.
                 n_new = len(left & self._carriers(g))
                 left -= self._carriers(g)

@@ -10,7 +10,7 @@ import pytest
 from app.pages.conftest import personal_of
 
 from teaser import Category, Dataset, ListOf, Rules, Tag, Teaser, Year, load
-from teaser.app.catalogue import Catalogue, PersonalModel, series_of
+from teaser.app.catalogue import Catalogue, PersonalModel, in_one_series
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
     BoostRow,
@@ -24,7 +24,7 @@ from teaser.app.pages.profile import joint_names, tag_row
 from teaser.app.pages.why import N_SHARED, N_TAGS, describe_reasons, shared_tags
 from teaser.app.state import State
 from teaser.explain import Reason
-from teaser.extensions import LearnedDecoder
+from teaser.extensions import LearnedDecoder, Remainder
 from teaser.profile import GENERAL
 from teaser.recommend import Recommendation
 
@@ -162,11 +162,15 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
         ("Dead Man", "Dead Man Walking", False),
         ("The Girl with the Dragon Tattoo", "The Girl Next Door", False),
         ("It: Chapter One", "It: Chapter Two", False),
+        ("Crash", "Crash", False),
+        ("Invisible Man", "The Invisible Man", False),
+        ("Hard Time", "Hard Times", False),
+        ("When I Fall in Love", "When I Loved Myself Enough", False),
         ("", "", False),
     ],
 )
 def test_a_series_is_read_from_titles(one: str, other: str, are_one: bool) -> None:
-    assert bool(series_of(one) & series_of(other)) == are_one
+    assert in_one_series(one, other) == in_one_series(other, one) == are_one
 
 
 def test_a_series_and_an_old_decade_are_told() -> None:
@@ -206,6 +210,22 @@ def test_a_viewed_item_that_shares_little_is_told_with_those_who_chose_both() ->
     cards = {card.card.item_id: card.why for card in card_views(personal, personal.rank(), EN)}
     told = "<b>a</b>, which you viewed (4 in 5 who chose it also chose this, 1 in 4 of all)"
     assert told in cards["b"]
+
+
+def test_a_disliked_item_is_no_reason_for_another(catalogue: Catalogue) -> None:
+    state = State(history=("i1", "i3"), strengths={"i1": -1.0, "i3": -1.0})
+    personal = PersonalModel(catalogue, state)
+    for card in card_views(personal, personal.rank(k=20), EN):
+        assert "which you viewed" not in card.why
+
+
+def test_items_without_tags_have_cards() -> None:
+    pairs = {"user_id": [u for u in range(8) for _ in "abc"], "item_id": [*"abc", *"abd"] * 4}
+    made = Dataset.from_tables(pl.DataFrame(pairs), rules=())
+    model = Teaser(remainder=Remainder(), l2_weights=5.0).fit(made)
+    personal = personal_of(Catalogue(model), "a")
+    cards = card_views(personal, personal.rank(k=3), EN)
+    assert any("<b>a</b>, which you viewed" in card.why for card in cards)
 
 
 def test_what_a_person_pressed_is_told_and_is_no_guess(catalogue: Catalogue) -> None:

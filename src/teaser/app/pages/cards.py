@@ -109,7 +109,8 @@ def card_views(
     views = []
     added: list[list[float]] = [[]] * len(places)
     if "viewed" in parts:
-        parts_of = np.maximum(0.0, personal.viewed_parts(places))
+        liked = np.array(personal.learned.strengths or (1.0,)) > 0  # a disliked item is no reason
+        parts_of = np.maximum(0.0, personal.viewed_parts(places)) * liked
         much = parts_of >= _LEAST_PART * parts_of.max(axis=1, keepdims=True, initial=0.0)
         alike = _BARE_PART + personal.likeness(places)
         added = np.where(much, parts_of**_PART_POWER * alike, 0.0).tolist()

@@ -220,11 +220,15 @@ def _strongest(personal: PersonalModel) -> list[int]:
     """Return the tags that a person leans to or away from most, one of several near-equal ones.
 
     Tags of the metadata come first, because groups are named by titles, which say less at a
-    glance. Pressed tags are always among them: a tag that was just pressed stays where it was.
+    glance, and then numbers, such as years, prices and labels. Pressed tags are always among them:
+    a tag that was just pressed stays where it was.
     """
     profile, index = personal.profile, personal.catalogue.tag_index
     groups, found = profile.near_equal_group, dict[int, int]()
-    named = np.array([not tag.discovered for tag in profile.tags], dtype=bool)
+    named = np.array(
+        [not (tag.discovered or tag.is_bare or tag.is_practical) for tag in profile.tags],
+        dtype=bool,
+    )
     strengths = _strengths(personal)
     order = np.lexsort((-strengths, ~(named & (strengths > 0))))
     for place in order[: 4 * N_STRONGEST].tolist():

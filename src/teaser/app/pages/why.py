@@ -16,7 +16,7 @@ from teaser.app.catalogue import (
     PersonalModel,
     cached_per_catalogue,
     decade_of,
-    series_of,
+    in_one_series,
 )
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.profile import bold, joint_names
@@ -225,7 +225,7 @@ def _compare(
     places = [model.items_.index_of(each) for each in (viewed, item_id)]
     bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, viewed)}
     shared = _telling(bits, told, main_names(catalogue, item_id), personal)
-    in_series = bool(set.intersection(*(series_of(model.title(i) or "") for i in places)))
+    in_series = in_one_series(*(model.title(i) or "" for i in places))
     decades = {decade_of(catalogue, i) for i in places}
     decade = decades.pop() if len(decades) == 1 else None
     if decade is not None and decade_bits(catalogue)[decade] < _SHARED_BITS:
@@ -309,7 +309,9 @@ def _describe_alike(found: Alike, personal: PersonalModel, texts: Texts, *, is_o
         told.append(
             texts("{n} in {of} who chose it also chose this, {m} in {out_of} of all", **numbers)
         )
-    return texts.html("{item} ({why})", item=name, why="; ".join(told)) if told else name
+    if len(told) > 1:
+        return texts.html("{item} ({why}; {more})", item=name, why=told[0], more=told[1])
+    return texts.html("{item} ({why})", item=name, why=told[0]) if told else name
 
 
 def _describe_against(
