@@ -34,9 +34,10 @@ _LEAST_SHARE, _LEAST_ROOTS = 0.4, (0.5, 0.65)
 _STANDS_OUT = 1.5
 # The viewed item is one of so many that are most alike, and at least this part as the first.
 _N_FIRST, _NEAR = 5, 0.4
-# Shared tags tell something from so many bits on, of a kind fewer will do. A narrow kind tells
-# enough, and so do kinds of so many bits together, the first number without a tag that is told.
-_SHARED_BITS, _KIND_BITS, _NARROW_BITS, _CLEAR_BITS = 3.0, 2.0, 4.5, (8.0, 4.5)
+# A shared tag tells something from so many bits on; a kind from fewer.
+_SHARED_BITS, _KIND_BITS = 3.0, 2.0
+# Kinds tell enough if one has so many bits, or all together; or beside a told tag that both have.
+_NARROW_BITS, _CLEAR_BITS, _CLEAR_BESIDE = 4.5, 8.0, 4.5
 # More of the history than this share has what it shares with most items.
 _MOST_OF_HISTORY = 0.5
 # Of more names of a feature than this, none is the one that an item is known by.
@@ -49,13 +50,29 @@ _MAX_CACHED = 5_000
 
 
 class Tells(IntEnum):
-    """What tells why a listed item is there because of a viewed one, the best first."""
+    """What tells why a listed item is there because of a viewed one, the best first.
+
+    Attributes
+    ----------
+    SERIES
+        Their titles name one series: "same series".
+    SHARED
+        They share a director or an author, two names, or kinds that few items are of: "both Jazz".
+    TOGETHER
+        Many chose both: "1 in 2 who chose it also chose this, 1 in 6 of all".
+    LITTLE
+        They share a broad kind, a label or a place: "both Festival".
+    BESIDE
+        Both have a tag that is told beside it; nothing more is said.
+    NOTHING
+        Nothing is known to connect them but what the one adds to the other's score.
+    """
 
     SERIES = 0
-    SHARED = 1  # a name, or kinds that few items are of
-    TOGETHER = 2  # how often both are chosen
-    LITTLE = 3  # a broad kind, a label or a place
-    TOLD = 4  # a tag that is told beside it
+    SHARED = 1
+    TOGETHER = 2
+    LITTLE = 3
+    BESIDE = 4
     NOTHING = 5
 
 
@@ -226,16 +243,16 @@ def _compare(
     bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, viewed)}
     shared = _telling(bits, told, main_names(catalogue, item_id), personal)
     in_series = in_one_series(*(model.title(i) or "" for i in places))
-    decades = {decade_of(catalogue, i) for i in places}
-    decade = decades.pop() if len(decades) == 1 else None
-    if decade is not None and decade_bits(catalogue)[decade] < _SHARED_BITS:
+    decade, other = (decade_of(catalogue, i) for i in places)
+    if decade != other or decade_bits(catalogue)[decade] < _SHARED_BITS:
         decade = None
     together = model.companions_.of(*places) if model.companions_ else None
     # What was told counts too, if both have it.
     said = {tag for reason in told for tag in reason.tags}
     kinds = [bits[tag] for tag in bits if tag.is_kind and (tag in shared or tag in said)]
     has_told = not said.isdisjoint(bits)
-    are_narrow = max(kinds, default=0) >= _NARROW_BITS or sum(kinds) >= _CLEAR_BITS[has_told]
+    enough = _CLEAR_BESIDE if has_told else _CLEAR_BITS
+    are_narrow = max(kinds, default=0) >= _NARROW_BITS or sum(kinds) >= enough
     # A director or an author says enough, and so do two names.
     names = [tag for tag in shared if tag in main_names(catalogue, item_id)]
     has_name = len(names) > 1 or any(tag.feature in makers(catalogue) for tag in names)
@@ -248,7 +265,7 @@ def _compare(
     elif (decade and has_told) or any(not (told and tag.is_place) for tag in shared):
         tells = Tells.LITTLE
     else:
-        tells = Tells.TOLD if has_told else Tells.NOTHING
+        tells = Tells.BESIDE if has_told else Tells.NOTHING
     return Alike(viewed, shared, decade, together, has_told, tells)
 
 
