@@ -2,10 +2,14 @@
 
 import re
 from collections.abc import Callable
+from urllib.parse import quote
 
 import pytest
 from browser.steps import check_axe, check_looks, listed, open_options, pick, unfold
 from playwright.sync_api import Page, expect
+
+from teaser import Tag, Teaser
+from teaser.steer import statements
 
 Visit = Callable[..., Page]
 MINUS = "\N{MINUS SIGN}"
@@ -55,6 +59,29 @@ def test_from_the_first_visit_to_a_steered_list_and_back(visit: Visit) -> None:
     assert listed(page) == personal
     page.reload()
     assert listed(page) == personal
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_not_really_takes_a_statement_back(
+    visit: Visit, events_model: Teaser, script: bool
+) -> None:
+    items, kind = events_model.items_, Tag("type", "Exhibition")
+    carriers = events_model.tag_table_.carriers.items[[events_model.tags_.index(kind)]].indices
+    titles = [events_model.title(place) or "" for place in carriers[:6].tolist()]
+    told = statements(events_model.profile([items[place] for place in carriers[:6].tolist()]))
+    assert told[0].tags[0] == kind
+    page = visit(java_script_enabled=script)
+    for title in titles:
+        page.goto(f"/search?q={quote(title)}")
+        page.get_by_role("button", name=f"Look at {title}", exact=True).first.click()
+        page.wait_for_load_state()
+    page.goto("/")
+    said = page.get_by_text("You lean towards Exhibition: 6 of your 6")
+    expect(said).to_be_visible()
+    page.get_by_role("button", name="not really (Exhibition)").click()
+    expect(said).to_have_count(0)
+    page.locator(".top").get_by_role("button", name="Undo").click()
+    expect(said).to_be_visible()
 
 
 def test_arrows_and_the_sentence_agree(visit: Visit) -> None:

@@ -270,3 +270,49 @@ def test_a_plain_fact_goes_before_narrow_ones() -> None:
     known = [s for s in statements(model.profile(history)) if s.kind == "known"]
     assert known[0].tags == (Tag("genre", "Comedy"),)
     assert (known[0].evidence.own, known[0].evidence.of) == (16, 16)
+
+
+@pytest.fixture(scope="module")
+def two_tastes() -> Teaser:
+    """Items of one genre, in one town and by one author each; people choose two genres at home."""
+    rng = np.random.default_rng(5)
+    n_items, n_users = 240, 600
+    genres, towns = rng.integers(12, size=n_items), rng.integers(4, size=n_items)
+    items = pl.DataFrame(
+        {
+            "item_id": np.arange(n_items),
+            "genre": [f"G{g}" for g in genres],
+            "town": [f"Town {t}" for t in towns],
+            "author": [f"Author {a}" for a in rng.integers(80, size=n_items)],
+        }
+    )
+    pairs = []
+    for user in range(n_users):
+        liked = rng.choice(12, 2, replace=False)
+        chances = np.where(np.isin(genres, liked), 8.0, 1.0)
+        chances *= np.where(towns == user % 4, 4.0, 1.0)
+        some = rng.choice(n_items, 14, replace=False, p=chances / chances.sum())
+        pairs += [(user, int(item)) for item in some]
+    users, chosen = zip(*pairs, strict=True)
+    made = Dataset.from_tables(pl.DataFrame({"user_id": users, "item_id": chosen}), items)
+    return Teaser().fit(made)
+
+
+def test_two_values_of_one_feature_can_both_be_known(two_tastes: Teaser) -> None:
+    table = two_tastes.table_
+    places = [table["item_id"].filter(table["genre"] == g).to_list()[:6] for g in ("G3", "G7")]
+    told = statements(two_tastes.profile([*places[0], *places[1]]))
+    known = {str(each.tags[0]) for each in told if each.kind == "known" and each.leaning > 0}
+    assert {"genre=G3", "genre=G7"} <= known
+
+
+def test_where_most_items_are_is_said_once_and_after_what_they_are(two_tastes: Teaser) -> None:
+    table = two_tastes.table_
+    there = table.filter((pl.col("town") == "Town 1") & pl.col("genre").is_in(["G3", "G7"]))
+    told = statements(two_tastes.profile(there["item_id"].to_list()))
+    places = [each.is_place for each in told if each.kind == "known" and each.leaning > 0]
+    assert places.count(True) == 1
+    assert places[-1]
+    assert f"mostly choose what is in Town 1: {len(there)} of your {len(there)}" in say(
+        next(each for each in told if each.is_place)
+    )
