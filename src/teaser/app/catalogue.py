@@ -629,7 +629,10 @@ class PersonalModel:
         seen = np.array(self.learned.places, dtype=np.int64)
         rows, companions = described(self.catalogue), self.catalogue.model.companions_
         found = np.asarray((rows[places] @ rows[seen].T).todense())
-        return found if companions is None else found + companions.bits(seen, places).T / _FULL_BITS
+        if companions is not None and len(seen):
+            bits = companions.bits(seen, places).T
+            found += _TOGETHER * bits / np.maximum(1e-9, bits.max(axis=1, keepdims=True))
+        return found
 
     @measured("model")
     def viewed_parts(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -644,9 +647,8 @@ class PersonalModel:
 
 # How much one tag or word tells counts up to this: one actor of a film no more than its kind.
 _MOST_BITS, _CIRCUMSTANCE = 4.5, 0.25
-# How much more often two items are chosen together than by others, as a logarithm, counts this
-# part of a whole likeness.
-_FULL_BITS = 32.0
+# The item that is most often chosen together with another, beyond all users, is so much more like.
+_TOGETHER = 0.1
 # Books name their series in brackets; films go on after a number or a colon.
 _SERIES = re.compile(r"\(([^()#]{4,}?),? #[\d.]+")
 _FURTHER = re.compile(r"(?:\s+(?:\d+|[ivx]{2,}|v)\b|[:(²³]).*")

@@ -56,8 +56,10 @@ class Tells(IntEnum):
     ----------
     SERIES
         Their titles name one series: "same series".
-    SHARED
-        They share a director or an author, two names, or kinds that few items are of: "both Jazz".
+    NAME
+        They share a director, an author or two other names: "both Alfred Hitchcock".
+    KIND
+        They share kinds that few items are of: "both Jazz".
     TOGETHER
         Many chose both: "1 in 2 who chose it also chose this, 1 in 6 of all".
     LITTLE
@@ -69,11 +71,12 @@ class Tells(IntEnum):
     """
 
     SERIES = 0
-    SHARED = 1
-    TOGETHER = 2
-    LITTLE = 3
-    BESIDE = 4
-    NOTHING = 5
+    NAME = 1
+    KIND = 2
+    TOGETHER = 3
+    LITTLE = 4
+    BESIDE = 5
+    NOTHING = 6
 
 
 @dataclass(frozen=True)
@@ -258,8 +261,10 @@ def _compare(
     has_name = len(names) > 1 or any(tag.feature in makers(catalogue) for tag in names)
     if in_series:
         tells = Tells.SERIES
-    elif has_name or (shared and are_narrow):
-        tells = Tells.SHARED
+    elif has_name:
+        tells = Tells.NAME
+    elif shared and are_narrow:
+        tells = Tells.KIND
     elif together:
         tells = Tells.TOGETHER
     elif (decade and has_told) or any(not (told and tag.is_place) for tag in shared):
