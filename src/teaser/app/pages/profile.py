@@ -225,10 +225,7 @@ def _strongest(personal: PersonalModel) -> list[int]:
     """
     profile, index = personal.profile, personal.catalogue.tag_index
     groups, found = profile.near_equal_group, dict[int, int]()
-    named = np.array(
-        [not (tag.discovered or tag.is_bare or tag.is_practical) for tag in profile.tags],
-        dtype=bool,
-    )
+    named = _named(personal.catalogue)
     strengths = _strengths(personal)
     order = np.lexsort((-strengths, ~(named & (strengths > 0))))
     for place in order[: 4 * N_STRONGEST].tolist():
@@ -238,6 +235,14 @@ def _strongest(personal: PersonalModel) -> list[int]:
     first = list(found.values())[:N_STRONGEST]
     pressed = [index[tag] for tag in personal.presses if tag != GENERAL]
     return list(dict.fromkeys(first + pressed))
+
+
+@cached_per_catalogue(1)
+def _named(catalogue: Catalogue) -> NDArray[np.bool_]:
+    """Return which tags are names or kinds of the metadata."""
+    tags = catalogue.model.tags_
+    found = [not (tag.discovered or tag.is_bare or tag.is_practical) for tag in tags]
+    return np.array(found, dtype=bool)
 
 
 def _strengths(personal: PersonalModel) -> NDArray[Any]:
