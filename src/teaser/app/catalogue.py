@@ -651,6 +651,7 @@ _MOST_BITS, _CIRCUMSTANCE = 4.5, 0.25
 _TOGETHER = 0.1
 # Books name their series in brackets; films go on after a number or a colon.
 _SERIES = re.compile(r"\(([^()#]{4,}?),? #[\d.]+")
+_VOLUME = re.compile(r"(?:#| )(\d{1,3})\b")
 _FURTHER = re.compile(r"(?:\s+(?:\d+|[ivx]{2,}|v)\b|[:(²³]).*")
 
 
@@ -720,6 +721,19 @@ def in_one_series(one: str, other: str) -> bool:
     return one.casefold() != other.casefold() and any(
         says or names[name] for name, says in series_of(other) if name in names
     )
+
+
+def volumes_apart(one: str, other: str) -> float:
+    """Return how far apart two titles of a series are; infinite without numbers.
+
+    Examples
+    --------
+    >>> volumes_apart("Winter (The Lunar Chronicles, #4)", "Cress (The Lunar Chronicles, #3)")
+    1.0
+    """
+    found = [_VOLUME.search(title) for title in (one, other)]
+    first, second = (float(each[1]) if each else math.inf for each in found)
+    return abs(first - second) if math.inf not in (first, second) else math.inf
 
 
 @cached_per_catalogue(20_000)

@@ -10,7 +10,7 @@ import pytest
 from app.pages.conftest import personal_of
 
 from teaser import Category, Dataset, ListOf, Rules, Tag, Teaser, Year, load
-from teaser.app.catalogue import Catalogue, PersonalModel, in_one_series
+from teaser.app.catalogue import Catalogue, PersonalModel, in_one_series, volumes_apart
 from teaser.app.i18n.texts import texts_in
 from teaser.app.pages.cards import (
     BoostRow,
@@ -171,6 +171,19 @@ def test_a_viewed_item_is_told_with_what_it_shares(events_folder: Path) -> None:
 )
 def test_a_series_is_read_from_titles(one: str, other: str, are_one: bool) -> None:
     assert in_one_series(one, other) == in_one_series(other, one) == are_one
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("Cress (The Lunar Chronicles, #3)", "Winter (The Lunar Chronicles, #4)", 1),
+        ("Toy Story 2", "Toy Story 4", 2),
+        ("Toy Story 2", "Toy Story", math.inf),
+        ("Star Trek IV: The Voyage Home", "Star Trek: Generations", math.inf),
+    ],
+)
+def test_volumes_of_a_series_are_apart_by_their_numbers(one: str, other: str, apart: float) -> None:
+    assert volumes_apart(one, other) == volumes_apart(other, one) == apart
 
 
 def test_a_series_and_an_old_decade_are_told() -> None:

@@ -17,6 +17,7 @@ from teaser.app.catalogue import (
     cached_per_catalogue,
     decade_of,
     in_one_series,
+    volumes_apart,
 )
 from teaser.app.i18n.texts import Texts
 from teaser.app.pages.profile import bold, joint_names
@@ -93,6 +94,8 @@ class Alike:
         How often people who chose it chose the listed one, where that stands out.
     has_told
         Whether it has one of the tags that are told.
+    apart
+        How many volumes of a series lie between both; 0 if they are in none.
     """
 
     item_id: ItemId
@@ -100,6 +103,7 @@ class Alike:
     decade: int | None
     together: Together | None
     has_told: bool
+    apart: float
     tells: Tells
 
 
@@ -232,8 +236,8 @@ def find_alike(
     order = sorted((i for i in viewed if viewed[i] > 0), key=lambda i: -viewed[i])[:_N_FIRST]
     near = [i for i in order if viewed[i] >= _NEAR * viewed[order[0]]]
     alike = [_compare(item_id, each, told, personal) for each in near]
-    # Of equal ones one that has a told tag too, and the most alike.
-    first = min(alike, key=lambda each: (each.tells, not each.has_told), default=None)
+    # Of equal ones one that has a told tag too, the nearest of a series, and the most alike.
+    first = min(alike, key=lambda each: (each.tells, not each.has_told, each.apart), default=None)
     return None if first and told and first.tells == Tells.NOTHING else first
 
 
@@ -245,7 +249,9 @@ def _compare(
     places = [model.items_.index_of(each) for each in (viewed, item_id)]
     bits = {tag: _bits(tag, personal) for tag in shared_tags(catalogue, item_id, viewed)}
     shared = _telling(bits, told, main_names(catalogue, item_id), personal)
-    in_series = in_one_series(*(model.title(i) or "" for i in places))
+    titles = [model.title(i) or "" for i in places]
+    in_series = in_one_series(*titles)
+    apart = volumes_apart(*titles) if in_series else 0.0
     decade, other = (decade_of(catalogue, i) for i in places)
     if decade != other or decade_bits(catalogue)[decade] < _SHARED_BITS:
         decade = None
@@ -271,7 +277,7 @@ def _compare(
         tells = Tells.LITTLE
     else:
         tells = Tells.BESIDE if has_told else Tells.NOTHING
-    return Alike(viewed, shared, decade, together, has_told, tells)
+    return Alike(viewed, shared, decade, together, has_told, apart, tells)
 
 
 def _telling(
