@@ -652,7 +652,8 @@ _TOGETHER = 0.1
 # Books name their series in brackets; films go on after a number or a colon.
 _SERIES = re.compile(r"\(([^()#]{4,}?),? #[\d.]+")
 _VOLUME = re.compile(r"(?:#| )(\d{1,3})\b")
-_FURTHER = re.compile(r"(?:\s+(?:\d+|[ivx]{2,}|v)\b|[:(²³]).*")
+_FURTHER = re.compile(r"(?:\s+(?:\d+|[ivx]{2,}|v)\b|[:²³]).*")
+_BRACKETS = re.compile(r"\([^()]*\)")
 
 
 @cached_per_catalogue(1)
@@ -676,7 +677,7 @@ def described(catalogue: Catalogue) -> sp.csr_array:
         year = decade_of(catalogue, place)
         eras = set() if year is None else {("era", year // 20), ("era", (year + 10) // 20)}
         terms.append(
-            (long_words(title) - there) | {("series", name) for name in series_of(title)} | eras
+            (long_words(title) - there) | {("series", name) for name, _ in series_of(title)} | eras
         )
     index = {term: j for j, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
     columns = np.array([index[term] for own in terms for term in own], dtype=np.int64)
@@ -695,11 +696,11 @@ def series_of(title: str) -> set[tuple[str, bool]]:
     Examples
     --------
     >>> sorted(series_of("Cress (The Lunar Chronicles, #3)"))
-    [('cress', True), ('the lunar chronicles', True)]
+    [('cress', False), ('the lunar chronicles', True)]
     >>> series_of("The Terminator")
     {('terminator', False)}
     """
-    named = title.casefold().removeprefix("the ")
+    named = _BRACKETS.sub("", title.casefold()).strip().removeprefix("the ")
     stem = _FURTHER.sub("", named).strip()
     found = {(name.strip(), True) for name in _SERIES.findall(title.casefold())}
     return found | ({(stem, stem != named)} if len(stem) >= 4 else set())
