@@ -14,7 +14,7 @@ import teaser
 from teaser import Dataset, Steering, Tag, Teaser
 from teaser.data import demo
 from teaser.extensions import Content, DiscoveredTags, LearnedDecoder, Remainder, SparseEncoder
-from teaser.leaning import find_spread
+from teaser.leaning import Carriers, find_named_carriers, find_spread
 from teaser.profile import GENERAL, POPULARITY
 
 HISTORIES = st.lists(st.integers(0, 39).map(lambda i: f"i{i}"), max_size=6, unique=True)
@@ -149,3 +149,13 @@ def test_a_spread_is_found_again_from_the_cosines_it_makes() -> None:
     shorts = [(h, n, np.sqrt((1 + k / n) / (1 + k / h))) for h in (2, 5, 8)]
     assert find_spread(shorts) == pytest.approx(k, rel=1e-3)
     assert find_spread([]) is None
+
+
+def test_what_metadata_name_is_counted_without_the_group_that_lies_on_nearly_the_same() -> None:
+    rows = [[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 1, 1]]
+    carriers = Carriers(sp.csr_array(np.array(rows, dtype=float)))
+    # The first two are near-equal, the fit found the second and the third, the last has no group.
+    group, discovered = np.array([0, 0, 1, -1]), np.array([False, True, True, False])
+    named = find_named_carriers(carriers, group, discovered)
+    assert named.items.toarray().tolist() == [rows[0], rows[2]]
+    assert find_named_carriers(carriers, np.full(4, -1), discovered).items.shape == (0, 6)

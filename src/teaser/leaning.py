@@ -215,6 +215,22 @@ def find_carriers(decoder: sp.csr_array, apart: Sequence[int]) -> Carriers:
     return Carriers(sp.csr_array((ones, (decoder.indices[keep], rows)), shape=shape))
 
 
+def find_named_carriers(carriers: Carriers, group: Array, discovered: Array) -> Carriers:
+    """Return the items that carry what each group of near-equal tags is called by.
+
+    Discovered tags do not count where metadata name the same.
+
+    Parameters
+    ----------
+    discovered
+        Which tags a fit found (tags).
+    """
+    has_name = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
+    has_name[group[(group >= 0) & ~discovered]] = True
+    unnamed = discovered & (group >= 0) & has_name[np.maximum(group, 0)] if len(has_name) else False
+    return find_group_carriers(carriers, np.where(unnamed, -1, group))
+
+
 def find_group_carriers(carriers: Carriers, group: Array) -> Carriers:
     """Return the items that carry any tag of each group, given the number of each tag's group."""
     own = np.flatnonzero(group >= 0)

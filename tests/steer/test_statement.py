@@ -242,6 +242,11 @@ def test_a_group_is_told_by_items_of_the_own_history_after_what_metadata_name() 
         for statement in known:
             assert bool(statement.like) == statement.tags[0].is_titles
             assert set(statement.like) <= viewed
+            # What is counted is what is named, not a group that the fit found beside it.
+            rows = [model.tags_.index(tag) for tag in statement.tags]
+            carried = model.tag_table_.carriers.items[rows].sum(axis=0) > 0
+            own = dataset.X[[user]].indices
+            assert statement.evidence.own == carried[own].sum()
             assert not statement.like or 2 * statement.evidence.own <= statement.evidence.of
             n_groups += bool(statement.like)
             if statement.like:

@@ -32,7 +32,7 @@ from teaser.data.tags import (
 )
 from teaser.errors import ParameterError, RuleError
 from teaser.explain import number_features
-from teaser.leaning import Carriers, find_carriers, find_group_carriers
+from teaser.leaning import Carriers, find_carriers, find_group_carriers, find_named_carriers
 from teaser.model.extensions.weights import scale_rows
 from teaser.parameters import is_number
 from teaser.profile import GENERAL, NOT_STATED, POPULARITY
@@ -649,6 +649,12 @@ class TagTable:
     def group_carriers(self) -> Carriers:
         """The items that carry any tag of each group of near-equal tags."""
         return find_group_carriers(self.carriers, self.near_equal_group)
+
+    @cached_property
+    def named_carriers(self) -> Carriers:
+        """The items that carry what each group of near-equal tags is called by."""
+        discovered = np.array([tag.discovered for tag in self.tags], dtype=bool)
+        return find_named_carriers(self.carriers, self.near_equal_group, discovered)
 
     @cached_property
     def _same_name(self) -> dict[tuple[int, int], float]:

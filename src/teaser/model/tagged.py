@@ -989,7 +989,7 @@ class TaggedModel(Model, abstract=True):
         if not len(places):
             return Recommendations()
         liked = liked_part(state.rows).indices
-        own = self.tag_table_.group_carriers.count_in(liked)
+        own = self.tag_table_.named_carriers.count_in(liked)
         user = np.zeros(len(places), dtype=np.int64)
         parts = self._parts(state, user, places, placed)
         chosen = self._choose(parts, state, user, negative)

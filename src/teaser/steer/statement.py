@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from teaser.data.tags import NOTHING, Tag, differing_names
 from teaser.errors import ParameterError
 from teaser.explain import are_names, join_names, join_values, number_features, small_numbers
-from teaser.leaning import Carriers, LeaningBase
+from teaser.leaning import Carriers, LeaningBase, find_named_carriers
 from teaser.profile import MAX_PRESSES, N_LIKE, Profile, press
 
 Array = NDArray[Any]
@@ -71,6 +71,7 @@ class _TagFacts:
     mostly: Array
     costs: Array
     single: Array
+    named: Carriers
 
     def rivals(self, g: int) -> Array:
         """Return a group and those that no item carries beside it: of the same feature (groups)."""
@@ -407,12 +408,15 @@ class _Groups:
         because: Statement | None = None,
     ) -> Statement:
         """Return a statement about a group."""
-        evidence = Evidence(int(self.own[g]), len(self.liked), float(self.others[g]))
+        # What is counted is what is named, and no group that the fit found beside it.
+        named = self.facts.named.items[[g]].indices
+        own, chosen = len(set(named.tolist()).intersection(self.liked)), self.base.popularity
+        evidence = Evidence(own, len(self.liked), float(chosen[named].sum() / chosen.sum()))
         members, carriers = self._members(g), self.base.carriers.items
         if self.own[g] and leaning > 0:
             # A near-equal name that none of the own items has is none of theirs.
-            own = [j for j in members if set(carriers[[j]].indices) & set(self.liked)]
-            members = own or members
+            theirs = [j for j in members if set(carriers[[j]].indices) & set(self.liked)]
+            members = theirs or members
         tags = tuple(self.profile.tags[j] for j in members)
         like: tuple[str, ...] = ()
         common = None
@@ -611,6 +615,7 @@ def _find_facts(tags: Sequence[Tag], base: LeaningBase, group: Array) -> _TagFac
         mostly,
         costs,
         single,
+        find_named_carriers(carriers, group, ~declared),
     )
 
 
